@@ -1,4 +1,4 @@
-// The binding's side of the GPU: arrays in and out, the caller's stream, memory, what this machine has.
+// The binding's functions for the GPU: arrays in and out, the caller's stream, memory, and what this machine has.
 #include <pybind11/complex.h>
 #include <pybind11/gil_safe_call_once.h>
 #include <pybind11/stl.h>
@@ -24,9 +24,10 @@ py::object to_python(const Array& array) { return array.on_host ? to_numpy(array
 
 namespace {
 
-// The stream that the caller is on, as diagsparse/_arrays/streams.py sees it.
+// The caller's current stream, as determined by diagsparse/_arrays/streams.py.
 StreamPtr callers_stream(int device) {
-  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::module_> imported;  // whoever waits holds no lock
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::module_> imported;  // a thread that waits holds no
+                                                                                     // lock
   const py::module_& streams =
       imported.call_once_and_store_result([] { return py::module_::import("diagsparse._arrays.streams"); })
           .get_stored();
@@ -61,7 +62,7 @@ Entry::~Entry() = default;
 
 namespace {
 
-// fn(bytes, device, stream) -> (pointer, what keeps it)
+// fn(bytes, device, stream) -> (pointer, owner)
 void use_allocator(const py::object& fn) {
   if (fn.is_none()) return use_pool({});
   use_pool([shared = keep_alive(fn, fn.ptr())](int64 bytes, int device, cudaStream_t on) -> std::shared_ptr<void> {
@@ -69,8 +70,8 @@ void use_allocator(const py::object& fn) {
     const py::handle call(static_cast<PyObject*>(shared.get()));
     const py::tuple result = call(bytes, device, reinterpret_cast<std::uintptr_t>(on));
     void* p = reinterpret_cast<void*>(result[0].cast<std::uintptr_t>());
-    const py::object kept = result[1];
-    const std::shared_ptr<void> owner = keep_alive(kept, kept.ptr());
+    const py::object memory_owner = result[1];
+    const std::shared_ptr<void> owner = keep_alive(memory_owner, memory_owner.ptr());
     return std::shared_ptr<void>(p, [owner](void*) {});
   });
 }
@@ -85,7 +86,7 @@ void bind_entries(py::module_& m) {
 
 }  // namespace
 
-// A moment on the caller's stream, for timing.
+// A point in time on the caller's stream, for timing.
 class Event {
  public:
   explicit Event(int device) : device_(device) {
@@ -99,7 +100,7 @@ class Event {
     const Entry entry(device_);
     CUDA_CALL(cudaEventRecord(event_, stream()));
   }
-  // Seconds from `start` to this one, once both have passed.
+  // Seconds from `start` to this event; waits for both.
   double since(const Event& start) const {
     const Unlocked unlocked;
     float milliseconds = 0;

@@ -1,5 +1,5 @@
-// The structures of DLPack, the exchange format of array libraries (dmlc.github.io/dlpack; version 0.8, and of 1.3 the
-// functions that exchange arrays without Python).
+// The structures of DLPack, the exchange format of array libraries (dmlc.github.io/dlpack; version 0.8, and from 1.3
+// the functions that exchange arrays without Python).
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct ManagedTensor {
   void (*deleter)(ManagedTensor* self);
 };
 
-// What a type of arrays has in the capsule `dlpack_exchange_api` of its attribute `__dlpack_c_exchange_api__`. The
+// The contents of the capsule `dlpack_exchange_api` in the attribute `__dlpack_c_exchange_api__` of an array type. The
 // functions return 0, or -1 with a Python error.
 struct ExchangeApi {
   struct {
@@ -40,7 +40,7 @@ struct ExchangeApi {
   int (*allocate)(Tensor* prototype, void** out, void* error, void (*set_error)(void*, const char*, const char*));
   int (*managed_from_object)(void* object, void** out);
   int (*managed_to_object)(void* managed, void** out);
-  int (*tensor_from_object)(void* object, Tensor* out);  // no owner: while the object lives
+  int (*tensor_from_object)(void* object, Tensor* out);  // does not own the memory: valid while the object lives
   int (*current_stream)(std::int32_t device_type, std::int32_t device, void** out);
 };
 

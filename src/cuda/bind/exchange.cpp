@@ -1,4 +1,4 @@
-// Arrays between GPUs and the host for Python.
+// Exchange of GPU arrays with Python.
 #include "bind/exchange.hpp"
 
 #include <pybind11/stl.h>
@@ -63,7 +63,7 @@ DeviceArray from_capsule(const py::capsule& capsule) {
   a.device = t.device.id;
   a.shape.assign(t.shape, t.shape + t.ndim);
   a.strides = t.strides ? std::vector<int64>(t.strides, t.strides + t.ndim) : c_strides(a.shape);
-  PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // from here on its life is ours
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");  // we own it from here on
   a.owner = std::shared_ptr<const void>(managed, [managed](const void*) {
     if (!managed->deleter || !Py_IsInitialized()) return;
     unless_python_ends([managed] {
@@ -141,7 +141,7 @@ py::capsule export_dlpack(const DeviceArray& a) {
   result->managed.manager = result;
   result->managed.deleter = [](dlpack::ManagedTensor* self) { delete static_cast<Exported*>(self->manager); };
   return py::capsule(&result->managed, "dltensor", [](PyObject* capsule) {
-    if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // somebody took it
+    if (!PyCapsule_IsValid(capsule, "dltensor")) return;  // a consumer owns it now
     auto* managed = static_cast<dlpack::ManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
     managed->deleter(managed);
   });

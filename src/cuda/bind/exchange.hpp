@@ -1,4 +1,4 @@
-// Device arrays of other libraries, in and out without a copy: DLPack first, __cuda_array_interface__ second.
+// Device arrays of other libraries, in and out without a copy: by DLPack, or else by __cuda_array_interface__.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -8,13 +8,14 @@
 
 namespace diagsparse::cuda {
 
-// A view of any object that offers either; `stream` is what its work has to be ordered before (None: in order already).
+// A view of any object that supports either; `stream` is the one before whose work it has to be ready (None: no
+// synchronization).
 DeviceArray import_array(pybind11::handle object, pybind11::object stream);
 pybind11::capsule export_dlpack(const DeviceArray& a);
 pybind11::dict array_interface(const DeviceArray& a);
 // Whether DLPack's type is this one.
 bool of_type(dlpack::DataType theirs, DType ours);
-// Of NumPy's name; TypeError lists those that there are.
+// The type with this NumPy name; TypeError lists the supported ones.
 DType dtype_of_name(const std::string& name);
 
 }  // namespace diagsparse::cuda

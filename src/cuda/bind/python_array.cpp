@@ -32,13 +32,14 @@ DeviceArray compact(const DeviceArray& a, DType dtype) {
 }
 DeviceArray contiguous(const DeviceArray& a) { return a.contiguous() ? a : compact(a, a.dtype); }
 
-// To the host, in C order. The array is written while no Python thread can see it.
+// Copies to the host, in C order. The result is written before any other Python thread can access it.
 py::array get(const DeviceArray& a) {
   py::array out(numpy_dtype(a.dtype), std::vector<py::ssize_t>(a.shape.begin(), a.shape.end()));
   void* to = out.mutable_data();
   const Entry entry = enter(a);
-  const DeviceArray whole = contiguous(a);
-  if (a.size() > 0) CUDA_CALL(cudaMemcpyAsync(to, whole.data, whole.nbytes(), cudaMemcpyDeviceToHost, stream()));
+  const DeviceArray compacted = contiguous(a);
+  if (a.size() > 0)
+    CUDA_CALL(cudaMemcpyAsync(to, compacted.data, compacted.nbytes(), cudaMemcpyDeviceToHost, stream()));
   CUDA_CALL(cudaStreamSynchronize(stream()));
   return out;
 }
@@ -47,7 +48,7 @@ void require_writeable(const DeviceArray& a) {
   if (!a.writeable) throw py::value_error("the array is read-only; .copy() makes one that may be written to");
 }
 
-// To the device, over what is there.
+// Copies to the device, and overwrites the array.
 void write(const DeviceArray& a, const py::array& values) {
   const py::array host = py::array::ensure(values, py::array::c_style);
   if (!host || host.dtype().attr("name").cast<std::string>() != dtype_name(a.dtype) || host.size() != a.size()) {
@@ -78,7 +79,7 @@ DeviceArray astype(const DeviceArray& a, const py::object& dtype) {
   return compact(a, wanted);
 }
 
-// f(a, s) in the type that NumPy gives the result.
+// f(a, s) in the type that NumPy's promotion gives the result.
 template <Map F>
 DeviceArray mapped(const DeviceArray& a, const py::object& scalar) {
   const py::object result = py::module_::import("numpy").attr("result_type")(numpy_dtype(a.dtype), scalar);
@@ -88,7 +89,7 @@ DeviceArray mapped(const DeviceArray& a, const py::object& scalar) {
   return map(F, a.dtype == wanted ? contiguous(a) : compact(a, wanted), s);
 }
 template <Map F>
-DeviceArray mapped_alone(const DeviceArray& a) {
+DeviceArray mapped_unary(const DeviceArray& a) {
   const Entry entry = enter(a);
   return map(F, contiguous(a), 0.0);
 }
@@ -104,7 +105,7 @@ DeviceArray sliced(const DeviceArray& a, const py::slice& slice) {
   return view;
 }
 
-// The same memory in C order as an array of this shape, of as many elements.
+// The same memory in C order as an array of this shape, with the same number of elements.
 DeviceArray reshape(const DeviceArray& a, const std::vector<int64>& shape) {
   if (!a.contiguous()) throw py::value_error("reshape: the array is not contiguous");
   DeviceArray view = a;
@@ -119,8 +120,8 @@ DeviceArray reshape(const DeviceArray& a, const std::vector<int64>& shape) {
 
 DeviceArray ravel(const DeviceArray& a) { return reshape(a, {a.size()}); }
 
-// Lets the work of a consumer's stream (DLPack's number for it; None and -1: no matter) wait for ours.
-void hand_over(const DeviceArray& a, const py::object& consumer) {
+// Makes the consumer's stream (DLPack's number for it; None and -1: no synchronization) wait for ours.
+void make_consumer_wait(const DeviceArray& a, const py::object& consumer) {
   if (consumer.is_none()) return;
   const auto number = consumer.cast<std::intptr_t>();
   const auto theirs = number == 1 ? cudaStream_t{} : reinterpret_cast<cudaStream_t>(number);
@@ -133,8 +134,8 @@ void hand_over(const DeviceArray& a, const py::object& consumer) {
   CUDA_CALL(cudaEventDestroy(ready));
 }
 
-// What a consumer may write to: the array itself, or a copy of one that is read-only.
-DeviceArray handed_over(const DeviceArray& a, const py::object& consumer, const py::kwargs& options) {
+// An array to which a consumer may write: the array itself, or a copy of one that is read-only.
+DeviceArray exported_view(const DeviceArray& a, const py::object& consumer, const py::kwargs& options) {
   DeviceArray given = a;
   const py::object copy = options.contains("copy") ? py::object(options["copy"]) : py::none();
   if (!a.writeable && !copy.is_none() && !copy.cast<bool>()) {
@@ -143,9 +144,9 @@ DeviceArray handed_over(const DeviceArray& a, const py::object& consumer, const 
   if (!a.writeable || (!copy.is_none() && copy.cast<bool>())) {
     const Entry entry = enter(a);
     given = compact(a, a.dtype);
-    CUDA_CALL(cudaStreamSynchronize(stream()));  // whole, whatever stream its owner uses it on
+    CUDA_CALL(cudaStreamSynchronize(stream()));  // complete, whichever stream its owner uses
   }
-  hand_over(given, consumer);
+  make_consumer_wait(given, consumer);
   return given;
 }
 
@@ -173,14 +174,14 @@ void bind_device_array(py::module_& m) {
       .def_property_readonly("ptr", [](const DeviceArray& a) { return reinterpret_cast<std::uintptr_t>(a.data); })
       .def_property_readonly("T", &transposed)
       .def_property_readonly("__cuda_array_interface__",
-                             [](const DeviceArray& a) {  // whose readers do not all heed that an array is read-only
+                             [](const DeviceArray& a) {  // not all of its readers respect that an array is read-only
                                if (!a.writeable) throw py::attribute_error("the array is read-only: DLPack copies it");
                                return array_interface(a);
                              })
       .def(
           "__dlpack__",
           [](const DeviceArray& a, const py::object& stream, const py::kwargs& options) {
-            return export_dlpack(handed_over(a, stream, options));
+            return export_dlpack(exported_view(a, stream, options));
           },
           py::arg("stream") = py::none())
       .def("__dlpack_device__", [](const DeviceArray& a) { return py::make_tuple(2, a.device); })
@@ -231,9 +232,9 @@ void bind_device_array(py::module_& m) {
              const Entry entry = enter(a);
              return any(contiguous(a));
            })
-      .def("conj", &mapped_alone<Map::conjugate>)
-      .def("__neg__", &mapped_alone<Map::negative>)
-      .def("__abs__", &mapped_alone<Map::absolute>)
+      .def("conj", &mapped_unary<Map::conjugate>)
+      .def("__neg__", &mapped_unary<Map::negative>)
+      .def("__abs__", &mapped_unary<Map::absolute>)
       .def("__mul__", &mapped<Map::multiply>)
       .def("__rmul__", &mapped<Map::multiply>)
       .def("__truediv__", &mapped<Map::divide>)

@@ -1,4 +1,4 @@
-// Python's arrays on a GPU.
+// The Python class for arrays on a GPU.
 #pragma once
 
 #include <pybind11/pybind11.h>

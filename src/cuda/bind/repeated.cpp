@@ -1,11 +1,10 @@
-// Products in a loop: y = alpha A x + beta y with arrays that lie like those of the call before, which was checked in
-// full. They are known by little: their type, and what that type says quickest.
+// Products in a loop: y = alpha A x + beta y for arrays with the same layout as those of the previous call, which were
+// checked completely. Arrays are identified with little effort, by their type and by what is fastest for it:
 //
-//     PyTorch       DLPack's functions: type, shape, strides, place, stream; and two questions to the tensor: whether
-//     it
+//     PyTorch       DLPack's functions: type, shape, strides, device, stream; and two queries of the tensor: whether it
 //                   takes part in a gradient, and whether it has to be resolved
 //     CuPy          the attributes dtype, shape, strides and data: 0.5 us
-//     any other     not here
+//     any other     not supported here
 #include "bind/repeated.hpp"
 
 #include <algorithm>
@@ -24,16 +23,17 @@ namespace diagsparse::cuda {
 
 namespace {
 
-constexpr double kLarge = 1e300;  // factors beyond this are asked whether the result's type holds them
+constexpr double kLarge = 1e300;  // for larger factors, the complete check determines whether the result's type can
+                                  // represent them
 
-// A Python error on the way means that the array is none that is known; the way that checks all will say what it is.
+// A Python error means that the array is not of a known kind; the path with complete checks reports what it is.
 py::object attribute(py::handle object, PyObject* name) {
   py::object found = py::reinterpret_steal<py::object>(PyObject_GetAttr(object.ptr(), name));
   if (!found) PyErr_Clear();
   return found;
 }
 
-PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }  // kept for ever
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }  // never released
 
 struct Names {
   PyObject *dtype = interned("dtype"), *shape = interned("shape"), *strides = interned("strides"),
@@ -59,10 +59,10 @@ const dlpack::ExchangeApi* exchange_api(py::handle type) {
   return api != nullptr && api->tensor_from_object != nullptr && api->current_stream != nullptr ? api : nullptr;
 }
 
-// How an array lay. It finds out where another one begins that lies the same.
+// The layout of an array. For another array with the same layout, it determines where its data begins.
 class Known {
  public:
-  // Empty where its library is none that is known.
+  // Empty if the library of x is not supported.
   static std::optional<Known> of(py::handle x, const DeviceArray& view) {
     Known result(x, view);
     if (result.api_ == nullptr) {
@@ -72,15 +72,15 @@ class Known {
       if (!result.dtype_ || !result.shape_ || !result.strides_) return std::nullopt;
     }
     Dense found = result.dense_;
-    if (!result.finds(x, found) || found.data != view.data) return std::nullopt;
+    if (!result.locate(x, found) || found.data != view.data) return std::nullopt;
     return result;
   }
 
   const dlpack::ExchangeApi* api() const { return api_; }
   Dense dense() const { return dense_; }
 
-  // Sets where x begins; false if it lies another way.
-  bool finds(py::handle x, Dense& found) const {
+  // Sets where x begins; returns false if its layout differs.
+  bool locate(py::handle x, Dense& found) const {
     if (reinterpret_cast<PyObject*>(Py_TYPE(x.ptr())) != type_.ptr()) return false;
     const bool same = api_ != nullptr ? by_exchange(x, found) : by_attributes(x, found);
     return same && reinterpret_cast<std::uintptr_t>(found.data) % item_size(found.dtype) == 0;
@@ -91,29 +91,29 @@ class Known {
       : type_(py::type::of(x)),
         api_(exchange_api(type_)),
         device_(view.device),
-        lies_{view.shape, view.strides},
+        layout_{view.shape, view.strides},
         dense_(view.dense()) {
     differentiable_ = attribute(type_, names().requires_grad) && attribute(type_, names().is_neg);
   }
 
-  // The library's own type and layout. Tensors that PyTorch would have to resolve first are not for here.
+  // The library's own type and layout. Tensors that PyTorch would have to resolve first are rejected.
   bool by_exchange(py::handle x, Dense& found) const {
     if (differentiable_) {
-      const auto asked = [&](PyObject* name) {
+      const auto is_false = [&](PyObject* name) {
         const py::object answer = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(x.ptr(), name));
         return answer.ptr() == Py_False;
       };
       const py::object gradient = attribute(x, names().requires_grad);
-      if (gradient.ptr() != Py_False || !asked(names().is_neg)) return PyErr_Clear(), false;
-      if (has_complex_values(found.dtype) && !asked(names().is_conj)) return PyErr_Clear(), false;
+      if (gradient.ptr() != Py_False || !is_false(names().is_neg)) return PyErr_Clear(), false;
+      if (has_complex_values(found.dtype) && !is_false(names().is_conj)) return PyErr_Clear(), false;
     }
     dlpack::Tensor t;
     if (api_->tensor_from_object(x.ptr(), &t) != 0) return PyErr_Clear(), false;
-    const auto ndim = static_cast<std::int32_t>(lies_.shape.size());
+    const auto ndim = static_cast<std::int32_t>(layout_.shape.size());
     if (t.device.type != dlpack::kCuda || t.device.id != device_ || t.ndim != ndim || t.strides == nullptr)
       return false;
-    if (!std::equal(t.shape, t.shape + ndim, lies_.shape.begin()) ||
-        !std::equal(t.strides, t.strides + ndim, lies_.strides.begin()) || !of_type(t.dtype, found.dtype)) {
+    if (!std::equal(t.shape, t.shape + ndim, layout_.shape.begin()) ||
+        !std::equal(t.strides, t.strides + ndim, layout_.strides.begin()) || !of_type(t.dtype, found.dtype)) {
       return false;
     }
     found.data = static_cast<char*>(t.data) + t.byte_offset;
@@ -139,11 +139,11 @@ class Known {
   const dlpack::ExchangeApi* api_;
   int device_;
   struct {
-    std::vector<int64> shape, strides;  // strides in elements
-  } lies_;
+    std::vector<int64> shape, strides;  // strides are in elements
+  } layout_;
   Dense dense_;
   bool differentiable_ = false;
-  py::object dtype_, shape_, strides_;  // of a library without DLPack's functions
+  py::object dtype_, shape_, strides_;  // for a library without DLPack's functions
 };
 
 class Repeated {
@@ -156,11 +156,12 @@ class Repeated {
         y_(std::move(y)),
         current_(std::move(current)) {}
 
-  // Whether the product was made: x and y lie like the first ones, and the factors are plain numbers.
+  // Whether the product has been computed: x and y have the same layout as the first ones, and the factors are plain
+  // numbers.
   bool call(py::handle x, py::handle y, py::handle alpha, py::handle beta) const {
     const std::optional<double> by = factor(alpha), with = factor(beta);
     Dense in = x_.dense(), out = y_.dense();
-    if (!by || !with || std::abs(*by) + std::abs(*with) >= kLarge || !x_.finds(x, in) || !y_.finds(y, out))
+    if (!by || !with || std::abs(*by) + std::abs(*with) >= kLarge || !x_.locate(x, in) || !y_.locate(y, out))
       return false;
     const StreamPtr on = callers_stream();
     if (!on || overlap(out, in)) return false;
@@ -181,7 +182,7 @@ class Repeated {
     return result;
   }
 
-  // The library's current stream, where it was met before.
+  // The library's current stream, if it is already known.
   StreamPtr callers_stream() const {
     void* handle = nullptr;
     if (x_.api() != nullptr) {

@@ -11,7 +11,7 @@ namespace diagsparse::cuda {
 
 namespace {
 
-// A diagonal, which stays whole until the work on this stream is done.
+// A diagonal, whose memory stays valid until the work on this stream is done.
 Array used(const DeviceArray& diagonal) {
   const Array array = diagonal.array();
   used_on_this_stream(array);

@@ -5,7 +5,8 @@
 
 namespace diagsparse::cuda {
 
-// The Python functions `solve_tridiagonal` and `solve_pentadiagonal`, which write the solution over the right side.
+// The Python functions `solve_tridiagonal` and `solve_pentadiagonal`, which overwrite the right-hand side with the
+// solution.
 void bind_solving(pybind11::module_& m);
 
 }  // namespace diagsparse::cuda

@@ -5,8 +5,9 @@
 
 namespace diagsparse::cuda {
 
-// `before` holds for the beginning of first ... last - 1: where it ends to hold, `last` if it never does. The last one
-// for which it holds, where it holds for `first`, is bisect(first + 1, last, before) - 1.
+// Returns the first of first ... last - 1 for which `before` does not hold, or `last` if it holds for all. `before`
+// must not become true again after it has become false. If it holds for `first`, the last one for which it holds is
+// bisect(first + 1, last, before) - 1.
 template <class F>
 inline __device__ int64 bisect(int64 first, int64 last, const F& before) {
   while (first < last) {

@@ -1,4 +1,4 @@
-// Zeros and comparisons of raw memory.
+// Fills memory with zeros, copies it, and compares it.
 #include "core/backend.hpp"
 #include "device/runs.cuh"
 
@@ -11,14 +11,14 @@ struct Words {
   int64 first, length;
 };
 
-// Values are 4-byte words.
+// Lengths and positions are in 4-byte words.
 __global__ void __launch_bounds__(kBlock) clear(unsigned* data, const __grid_constant__ Runs<Words> runs) {
   const Words run = runs.at[blockIdx.y];
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   for (int64 i = thread_index(); i < run.length; i += width) data[run.first + i] = 0;
 }
 
-// Words, and up to three bytes behind them.
+// Words, and up to three bytes after them.
 __global__ void compare(const unsigned* a, const unsigned* b, int64 count, int* differ) {
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x, words = count / 4;
   for (int64 i = thread_index(); i < words; i += width) {
@@ -62,7 +62,7 @@ void copy_from_host(void* to, const void* from, int64 count) {
   CUDA_CALL(cudaStreamSynchronize(cuda::stream()));
 }
 
-// Waits for the answer.
+// Waits for the result.
 bool same_bytes(const void* a, const void* b, int64 count) {
   using namespace cuda;
   if (count == 0) return true;

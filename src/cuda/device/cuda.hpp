@@ -1,4 +1,4 @@
-// CUDA as the rest of the module sees it: checked calls, the caller's stream, one owner of device memory.
+// CUDA in the form that the rest of the module uses: checked calls, the caller's stream, one owner of device memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,9 +14,9 @@
 
 namespace diagsparse::cuda {
 
-constexpr int kSector = 32;  // bytes that memory brings at once
+constexpr int kSector = 32;  // bytes per memory transaction
 
-// A CUDA call that failed: its text, the reason, file and line.
+// A CUDA call that failed: the call, the reason, file and line.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -41,7 +41,7 @@ inline void check(cudaError_t result, const char* call, const char* file, int li
 #define CUDA_CALL(...) ::diagsparse::cuda::check(__VA_ARGS__, #__VA_ARGS__, __FILE__, __LINE__)
 
 // ---- Streams --------------------------------------------------------------------------------------
-// A stream of the caller's; `keep` is the Python object that owns it, held while memory depends on the stream.
+// A stream of the caller; `keep` is the Python object that owns it, referenced as long as memory depends on the stream.
 struct Stream {
   cudaStream_t handle = nullptr;
   int device = 0;
@@ -49,11 +49,11 @@ struct Stream {
 };
 using StreamPtr = std::shared_ptr<const Stream>;
 
-// The Stream for this handle while anything holds it; nullptr when it was not seen before.
+// The Stream of this handle as long as any object holds it; nullptr if it is not known.
 StreamPtr find_stream(int device, cudaStream_t handle);
 StreamPtr remember_stream(int device, cudaStream_t handle, std::shared_ptr<void> keep);
 
-// The thread's device and stream, from here to the end of the scope.
+// Sets the thread's device and stream until the end of the scope.
 class OnStream {
  public:
   explicit OnStream(StreamPtr stream);
@@ -64,25 +64,25 @@ class OnStream {
   StreamPtr before_;
   int device_before_ = 0;
 };
-cudaStream_t stream();  // the one in use on this thread
+cudaStream_t stream();  // the current stream of this thread
 
 // ---- Memory ---------------------------------------------------------------------------------------
-// allocate() takes stream-ordered memory from a pool of this module, or from another library's (use_pool).
-// It is given back in the order of the stream that it was taken on, after the work of every other stream that
-// used_on() was told of. So a block may be freed on any thread, at any time.
+// allocate() returns stream-ordered memory from a pool of this module, or of another library (use_pool). It is freed in
+// the order of the stream on which it was allocated, after the work of all other streams for which used_on() was
+// called. So a block may be freed on any thread, at any time.
 void used_on_this_stream(const Array& array);
 
-// Another library's memory: called with the bytes, device and stream; the result's life is the memory's.
+// Allocates memory of another library, given the bytes, device and stream; the memory lives as long as the result.
 using Pool = std::function<std::shared_ptr<void>(int64 bytes, int device, cudaStream_t stream)>;
-void use_pool(Pool pool);  // an empty one: this module's own
+void use_pool(Pool pool);  // an empty one: this module's own pool
 
 struct Free {
   int64 free, total;
 };
-Free memory(int device);  // what can be taken, the pool's unused memory included
-int64 used(int device);   // what blocks of this module's pool take
-void trim(int device);    // gives the pool's unused memory back to the system
+Free memory(int device);  // what can be allocated, including unused memory of the pool
+int64 used(int device);   // bytes in use in this module's pool
+void trim(int device);    // returns unused memory of the pool to the system
 
-int device_count();  // 0 where none answers
+int device_count();  // 0 if there is no driver
 
 }  // namespace diagsparse::cuda

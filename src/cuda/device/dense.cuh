@@ -1,4 +1,4 @@
-// Dense vectors and blocks, as kernels over rows read and write them.
+// Dense vectors and blocks, in the form in which kernels over rows access them.
 #pragma once
 
 #include "device/launch.cuh"
@@ -14,7 +14,7 @@ struct Block {
   explicit Block(const Dense& d) : data(d.as<std::remove_const_t<T>>()), row(d.row_stride), col(d.col_stride) {}
 };
 
-// A grid of `threads` threads for a column of x, and a row of it for each of the columns, up to a limit.
+// A grid with `threads` threads along x, and along y an element for each of the columns, up to a limit.
 inline dim3 blocks_by_columns(int64 threads, int64 cols) {
   dim3 grid = blocks(threads);
   grid.y = static_cast<unsigned>(std::min<int64>(cols, 1024));
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// y = beta y; for beta = 0 it is not read.
+// y = beta y; for beta = 0, y is not read.
 template <class T>
 void scale(const Dense& y, Scalar beta) {
   launch("scale", scale_elements<T>, blocks(y.rows * y.cols), dim3(kBlock), Block<T>(y), y.rows, y.cols,

@@ -1,4 +1,4 @@
-// Strided arrays of the GPU: copies, casts, fills and comparisons.
+// Strided arrays on the GPU: copies, casts, fills and comparisons.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <thrust/complex.h>
@@ -64,7 +64,7 @@ DeviceArray DeviceArray::empty(DType dtype, std::vector<int64> shape, bool c_ord
 
 namespace {
 
-// As convert, and to the types that are only stored, rounded to the nearest.
+// Like convert, and also to the types that are only stored, rounded to nearest.
 template <class T, class S>
 inline __device__ T stored_as(S s) {
   if constexpr (std::is_same_v<T, Float16>) {
@@ -78,7 +78,7 @@ inline __device__ T stored_as(S s) {
   }
 }
 
-// Calls f with a value of the type that t names, of all that are converted; short indices and bitmaps are not.
+// Calls f with a value of type t, for all types that can be converted; narrow indices and bitmaps cannot.
 template <class F>
 inline __host__ __device__ void with_any_type(DType t, const F& f) {
   switch (t) {
@@ -94,8 +94,8 @@ inline __host__ __device__ void with_any_type(DType t, const F& f) {
   }
 }
 
-// Element (i, j) of `to` is converted from that of `from`, of values of type s that fit; neighbouring threads write
-// neighbouring elements.
+// Converts element (i, j) of `from`, whose type s must fit, to that of `to`; neighbouring threads write neighbouring
+// elements.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     assign_elements(DType s, const void* from, int64 from_row, int64 from_col, T* to, int64 to_row, int64 to_col,
@@ -236,7 +236,7 @@ DeviceArray map(Map f, const DeviceArray& a, Scalar scalar) {
 
 void fill(const DeviceArray& a, Scalar value) {
   if (a.size() == 0) return;
-  if (item_size(a.dtype) == 2) {  // one float32 for all of them
+  if (item_size(a.dtype) == 2) {  // a float32 scalar, broadcast to all elements
     DeviceArray one = DeviceArray::empty(DType::f32, {1});
     fill(one, value);
     one.shape = a.shape;

@@ -1,4 +1,4 @@
-// What kernels that check parts of a matrix have found: the first positions that are wrong.
+// The results of kernels that validate a matrix: the first invalid positions.
 #pragma once
 
 #include <limits>
@@ -11,10 +11,10 @@ namespace diagsparse::cuda {
 using Position = unsigned long long;
 constexpr Position kNoPosition = std::numeric_limits<Position>::max();
 
-// The first positions that are wrong, on the device.
-class Firsts {
+// The first invalid positions, on the device.
+class FirstFaults {
  public:
-  Firsts() { CUDA_CALL(cudaMemsetAsync(positions_.get(), 0xff, 2 * sizeof(Position), stream())); }
+  FirstFaults() { CUDA_CALL(cudaMemsetAsync(positions_.get(), 0xff, 2 * sizeof(Position), stream())); }
 
   Position* outside() const { return positions_.get(); }
   Position* order() const { return positions_.get() + 1; }
@@ -29,7 +29,7 @@ class Firsts {
   Scratch<Position> positions_{2};
 };
 
-// Whether pointers begin at 0, never fall and end at `count`; in gate.cu.
+// Checks that pointers begin at 0, never decrease and end at `count` (matrices/validation.cu).
 Fault fault_in_pointers(const std::int64_t* pointers, int64 lines, int64 count);
 
 inline __device__ void report(Position* first, int64 at) { atomicMin(first, static_cast<Position>(at)); }

@@ -1,9 +1,9 @@
-// Bringing runs of values into shared memory asynchronously.
+// Asynchronous copies of runs of values to shared memory.
 //
-// From compute capability 9.0 on one thread copies a whole run, in pieces of 16 bytes: a run lies as many bytes behind
-// a 16-byte border in shared memory as it does in global memory. It should lie so behind a 32-byte border: sectors of
-// global memory that are cut in two cost 7 % of a product of bands. Runs with gaps, and all runs on older devices, are
-// copied by a warp, value by value.
+// From compute capability 9.0 on, one thread copies a complete run, in units of 16 bytes (a bulk copy). This requires
+// that the run has the same misalignment to 16 bytes in shared memory as in global memory. It should also have the same
+// misalignment to 32 bytes, because splitting sectors of global memory costs 7 % of a product of bands. Runs with gaps,
+// and all runs on older devices, are copied by a warp, value by value.
 #pragma once
 
 #include "core/plan.hpp"
@@ -21,12 +21,12 @@ inline __device__ std::uint32_t shared_address(const void* shared) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
 }
 
-// Bytes since the last border.
+// Bytes since the last multiple of `border`.
 inline __device__ int since_border(const void* p, int border) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % border);
 }
 
-// An array that runs are taken from.
+// An array from which runs are copied.
 template <class T>
 struct Source {
   const T* values;
@@ -35,30 +35,30 @@ struct Source {
   explicit Source(const Matrix& m) : values(m.values.as<const T>()), size(m.values.size()) {}
 };
 
-// A copy: to[x] = from[x] for first <= x < last, and zero for the others of 0 <= x < count. From x = wrap on the values
-// lie n further in front. x counts values of `item` bytes. Bytes from begin to end may be read.
+// A copy: to[x] = from[x] for first <= x < last, and zero for the others of 0 <= x < count. From x = wrap on, the
+// values are n further back. x counts values of `item` bytes. Bytes from begin to end may be read.
 struct Copy {
   const char *from, *begin, *end;
   char* to;
   int item, count, first, last, wrap;
 
   __device__ bool stored() const { return first < last; }
-  __device__ bool whole() const { return first <= 0 && last >= count && wrap >= count; }
+  __device__ bool complete() const { return first <= 0 && last >= count && wrap >= count; }
 };
 
-// The copies of a block into its shared memory, where this object lies too. In each round every thread starts as many
-// as it likes, says started(), and wait()s for those of all.
+// The copies of a block to its shared memory; this object is in shared memory, too. In each round, every thread starts
+// any number of copies, calls started(), and then wait(), which waits for the copies of all threads.
 class Copies {
  public:
-  // By one thread; a __syncthreads() follows.
+  // Called by one thread; a __syncthreads() must follow.
   __device__ void begin(int threads) {
-#if __CUDA_ARCH__ >= 900  // each thread says that its writes are done, and its copies of values
+#if __CUDA_ARCH__ >= 900  // each thread arrives twice: when its writes are done, and when its copies of values are
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(&state_)), "r"(2 * threads) : "memory");
 #endif
   }
 
-  // By one thread: to[x] = from[x] for 0 <= x < bytes, both as far behind a 16-byte border. The pieces of 16 bytes
-  // that this meets are copied whole.
+  // Called by one thread: to[x] = from[x] for 0 <= x < bytes, both with the same misalignment to 16 bytes. Units of 16
+  // bytes are copied completely, including those at both ends.
   __device__ void start(char* to, const char* from, int bytes) {
     const int shift = since_border(to, 16), all = (shift + bytes + 15) / 16 * 16;
 #if __CUDA_ARCH__ >= 900
@@ -70,11 +70,11 @@ class Copies {
                  : "memory");
 #endif
   }
-  // Whether this copy is one for it to make.
+  // Starts this copy if it can be a bulk copy; returns whether it is.
   __device__ bool start(const Copy& copy) {
     const int shift = since_border(copy.to, 16), all = (shift + copy.item * copy.count + 15) / 16 * 16;
     const char* from = copy.from - shift;
-    if (!kBulkCopies || !copy.whole() || since_border(from, 16) != 0 || from < copy.begin || from + all > copy.end) {
+    if (!kBulkCopies || !copy.complete() || since_border(from, 16) != 0 || from < copy.begin || from + all > copy.end) {
       return false;
     }
     start(copy.to, copy.from, copy.item * copy.count);
@@ -88,8 +88,8 @@ class Copies {
 #endif
   }
 
-  // By all threads: for the copies, and for what each thread wrote before it said started(). `round` counts from 0. A
-  // __syncthreads() comes before the next round's first start().
+  // Called by all threads: waits for the copies, and for what each thread wrote before it called started(). `round`
+  // counts from 0. A __syncthreads() is required before the next round's first start().
   __device__ void wait(int round) {
 #if __CUDA_ARCH__ >= 900
     for (int done = 0; !done;) {
@@ -122,7 +122,7 @@ inline __device__ Copy copy_of_lane(const Copy& copy, int lane) {
           of(copy.count),     of(copy.first), of(copy.last), of(copy.wrap)};
 }
 
-// Starts any copy, by a warp.
+// Starts a copy of any kind; called by all threads of a warp.
 inline __device__ void start_by_warp(const Copy& copy, int64 n) {
 #pragma unroll 1
   for (int x = threadIdx.x % 32; x < copy.count; x += 32) {
@@ -135,13 +135,13 @@ inline __device__ void start_by_warp(const Copy& copy, int64 n) {
   }
 }
 
-// Starts to store to[x] = from[x], begin <= x < end, by one thread: what lies between 16-byte borders at once, where
-// both lie as far behind one.
+// Starts to store to[x] = from[x], begin <= x < end; called by one thread. The part between 16-byte boundaries is a
+// single bulk copy if both have the same misalignment.
 template <class T>
 inline __device__ void start_store(T* to, const T* from, int begin, int end) {
   if (begin >= end) return;
-  const auto alone = [&] { to[begin] = from[begin], ++begin; };
-  while (begin < end && since_border(to + begin, 16) != 0) alone();
+  const auto store_one = [&] { to[begin] = from[begin], ++begin; };
+  while (begin < end && since_border(to + begin, 16) != 0) store_one();
 #if __CUDA_ARCH__ >= 900
   if (const int bytes = (end - begin) * static_cast<int>(sizeof(T)) / 16 * 16;
       bytes > 0 && since_border(from + begin, 16) == 0) {
@@ -151,17 +151,17 @@ inline __device__ void start_store(T* to, const T* from, int begin, int end) {
     begin += bytes / static_cast<int>(sizeof(T));
   }
 #endif
-  while (begin < end) alone();
+  while (begin < end) store_one();
 }
 
-// By threads that started some: until shared memory has been read.
+// Called by threads that started stores: waits until shared memory has been read.
 inline __device__ void wait_for_stores() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;" ::: "memory");
 #endif
 }
 
-// What threads have done in shared memory comes before the copies that they start from here on.
+// Orders previous accesses of threads to shared memory before the copies that they start from here on.
 inline __device__ void before_copies() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");

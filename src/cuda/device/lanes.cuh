@@ -1,11 +1,11 @@
-// Sums of the lanes of a warp.
+// Sums over the lanes of a warp.
 #pragma once
 
 #include "core/arithmetic.hpp"
 
 namespace diagsparse::cuda {
 
-// The value of the lane that is `step` further. All lanes of the warp call it.
+// The value of the lane `step` further on. All lanes of the warp call it.
 template <class T>
 __device__ T of_lane_after(T v, int step) {
   if constexpr (is_complex<T>) {
@@ -15,8 +15,8 @@ __device__ T of_lane_after(T v, int step) {
   }
 }
 
-// The sum over those of `lanes` neighbouring lanes that are multiples of `apart` away, in the first of them, always in
-// the same order. All lanes of the warp call it; both are powers of two.
+// The sum over `lanes` neighbouring lanes, or over those of them that are a multiple of `apart` from the first, which
+// gets the result; always in the same order. All lanes of the warp call it; both arguments are powers of two.
 template <class T>
 __device__ T sum_of_lanes(T v, int lanes, int apart = 1) {
   for (int step = lanes / 2; step >= apart; step /= 2) v += of_lane_after(v, step);

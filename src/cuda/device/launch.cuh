@@ -1,4 +1,4 @@
-// Launching kernels on the caller's stream, and the little that all of them use.
+// Launches kernels on the caller's stream, and what all of them use.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace diagsparse::cuda {
 
-constexpr int kBlock = 256;  // threads a block
+constexpr int kBlock = 256;  // threads per block
 constexpr int kMostDevices = 64;
 
 inline int64 ceil_div(int64 a, int64 b) { return (a + b - 1) / b; }
 
-// A call with `grid` blocks of `block` threads and `shared` bytes of shared memory; checks that it started.
+// Launches `grid` blocks of `block` threads with `shared` bytes of shared memory, and checks that the launch succeeded.
 template <class... Params, class... Args>
 void launch_shared(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, int shared,
                    const Args&... args) {
@@ -28,18 +28,18 @@ void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, 
   launch_shared(name, kernel, grid, block, 0, args...);
 }
 
-// What this device has for a kernel.
+// The limits of this device for a kernel.
 struct Limits {
-  int shared = 0;  // bytes of dynamic shared memory a block; `kernel` may ask for as much from here on
+  int shared = 0;  // bytes of dynamic shared memory per block, which `kernel` may use from here on
   int multiprocessors = 0;
   bool bulk_copies = false;  // see fetch.cuh
 };
 template <auto kernel>
 const Limits& limits() {
   static Limits known[kMostDevices];
-  static std::once_flag asked[kMostDevices];
+  static std::once_flag initialized[kMostDevices];
   const int device = current_device();
-  std::call_once(asked[device], [&] {
+  std::call_once(initialized[device], [&] {
     cudaFuncAttributes attributes;
     CUDA_CALL(cudaFuncGetAttributes(&attributes, kernel));
     Limits found;
@@ -53,19 +53,20 @@ const Limits& limits() {
   return known[device];
 }
 
-// Enough blocks for `count` threads, each of which takes `each` items.
+// Enough blocks for `count` items, with `each` items per thread.
 inline dim3 blocks(int64 count, int64 each = 1) {
   return dim3(static_cast<unsigned>(std::min<int64>(ceil_div(count, kBlock * each), 0x7fffffff)));
 }
 
 inline __device__ int64 thread_index() { return static_cast<int64>(blockIdx.x) * blockDim.x + threadIdx.x; }
 
-// The block's threads counted across its warps, so that few items are as many for each of them.
+// The thread's number when threads are counted across the warps of the block, which spreads few items evenly over
+// warps.
 inline __device__ int across_warps() {
   return static_cast<int>(threadIdx.x % 32 * (blockDim.x / 32) + threadIdx.x / 32);
 }
 
-// x += v, one thread among many.
+// x += v, atomically.
 template <class T>
 inline __device__ void atomic_add(T* x, T v) {
   if constexpr (is_complex<T>) {
@@ -101,7 +102,7 @@ std::vector<T> download(const T* data, int64 count) {
   return items;
 }
 
-// Memory for the length of a function.
+// Temporary memory for the scope of a function.
 template <class T>
 class Scratch {
  public:

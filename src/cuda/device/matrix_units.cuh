@@ -1,11 +1,12 @@
-// Tiles of matrices on the FP64 matrix units. All types run in double precision, complex products as four real ones.
+// Tiles of matrices on the FP64 matrix units. All types are computed in double precision, complex products as four real
+// ones.
 #pragma once
 
 #include "device/values.cuh"
 
 namespace diagsparse::cuda {
 
-// c += a b on a 16 x 4, a 4 x 8 and a 16 x 8 tile spread over a warp.
+// c += a b for a 16 x 4, a 4 x 8 and a 16 x 8 tile distributed over a warp.
 inline __device__ void multiply_tile(double (&c)[4], double a0, double a1, double b) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
@@ -27,7 +28,7 @@ __device__ double part(T v, int which) {
   else return v;
 }
 
-// 16 x 8 of C; im only where C is complex.
+// A 16 x 8 tile of C; im is used only if C is complex.
 template <class T>
 struct Tile {
   double re[4] = {};

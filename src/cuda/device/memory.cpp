@@ -1,4 +1,4 @@
-// Memory of the GPU: a pool for each device, ordered by streams.
+// Memory of the GPU: a stream-ordered pool for each device.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -14,7 +14,7 @@ namespace cuda {
 
 void fail(const char* call, const std::string& reason, const char* file, int line) {
   const std::string path = file;
-  const auto inside = path.rfind("src/");  // without where the project was built
+  const auto inside = path.rfind("src/");  // without the path of the build
   throw Error(std::string(call) + ": " + reason + " (" + path.substr(inside == path.npos ? 0 : inside) + ":" +
               std::to_string(line) + ")");
 }
@@ -68,7 +68,7 @@ Pool& other_pool() {
   return *pool;
 }
 
-// This module's pool on a device; it keeps what was freed, so that the next product of the same size is free.
+// This module's pool on a device. It keeps freed memory, so that the next product of the same size need not allocate.
 cudaMemPool_t own_pool(int device) {
   static auto* pools = new std::map<int, cudaMemPool_t>;
   const std::lock_guard<std::mutex> lock(pool_mutex);
@@ -84,10 +84,11 @@ cudaMemPool_t own_pool(int device) {
   return pool;
 }
 
-// Who used a block, and how it goes back. Never throws: at the end of a process CUDA may be gone already.
-class Giveback {
+// Records which streams used a block, and frees it. Never throws, because at the end of a process CUDA may have shut
+// down.
+class Deleter {
  public:
-  Giveback(StreamPtr home, std::shared_ptr<void> pooled) : state_(std::make_shared<State>()) {
+  Deleter(StreamPtr home, std::shared_ptr<void> pooled) : state_(std::make_shared<State>()) {
     state_->home = std::move(home);
     state_->pooled = std::move(pooled);
   }
@@ -118,7 +119,7 @@ class Giveback {
     std::vector<StreamPtr> others;
   };
 
-  // What `after` does next waits for what `before` has been given so far.
+  // Later work of `after` waits for all work that was submitted to `before` so far.
   static void order(cudaStream_t before, cudaStream_t after) {
     cudaEvent_t event;
     if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return;
@@ -132,11 +133,11 @@ class Giveback {
 
 std::string megabytes(std::size_t bytes) { return std::to_string(bytes / 1000000) + " MB"; }
 
-void* take(int64 bytes) {
+void* allocate_from_pool(int64 bytes) {
   void* p = nullptr;
   const cudaMemPool_t pool = own_pool(current->device);
   cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, pool, current->handle);
-  if (result == cudaErrorMemoryAllocation) {  // blocks freed on other streams may still wait to come back
+  if (result == cudaErrorMemoryAllocation) {  // blocks freed on other streams may not have been returned yet
     cudaGetLastError();
     cudaDeviceSynchronize();
     cudaMemPoolTrimTo(pool, 0);
@@ -145,7 +146,7 @@ void* take(int64 bytes) {
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     const Free f = memory(current->device);
-    throw OutOfMemory("the GPU has no " + megabytes(bytes) + " in one piece; " + megabytes(f.free) + " of " +
+    throw OutOfMemory("the GPU has no free block of " + megabytes(bytes) + "; " + megabytes(f.free) + " of " +
                       megabytes(f.total) + " are free");
   }
   CUDA_CALL(result);
@@ -155,7 +156,7 @@ void* take(int64 bytes) {
 }  // namespace
 
 void used_on_this_stream(const Array& array) {
-  if (const auto* block = std::get_deleter<Giveback>(array.owner)) block->used_on(current);
+  if (const auto* block = std::get_deleter<Deleter>(array.owner)) block->used_on(current);
 }
 
 void use_pool(Pool pool) {
@@ -210,9 +211,9 @@ std::shared_ptr<void> allocate(int64 bytes) {
   if (pool) {
     std::shared_ptr<void> pooled = pool(bytes, current->device, current->handle);
     void* p = pooled.get();
-    return std::shared_ptr<void>(p, Giveback(current, std::move(pooled)));
+    return std::shared_ptr<void>(p, Deleter(current, std::move(pooled)));
   }
-  return std::shared_ptr<void>(take(bytes), Giveback(current, nullptr));
+  return std::shared_ptr<void>(allocate_from_pool(bytes), Deleter(current, nullptr));
 }
 
 }  // namespace diagsparse

@@ -1,4 +1,4 @@
-// What kernels keep on the device with a plan or a matrix.
+// What kernels cache on the device with a plan or a matrix.
 #pragma once
 
 #include "core/cache.hpp"
@@ -7,12 +7,12 @@
 
 namespace diagsparse::cuda {
 
-// The object under this key, made the first time. It is whole for every stream from then on, and its memory outlives
-// the work of this one. T::visit(f) calls f with each of its arrays.
-template <class T, class Make>
-std::shared_ptr<T> cached(const Cache& cache, const char* key, const Make& make) {
+// The object with this key, created the first time. When it is returned it is complete for every stream, and its memory
+// outlives the work of the current one. T::visit(f) calls f with each of its arrays.
+template <class T, class Build>
+std::shared_ptr<T> cached(const Cache& cache, const char* key, const Build& build) {
   const std::shared_ptr<T> object = cache.get<T>(key, [&] {
-    std::shared_ptr<T> result = make();
+    std::shared_ptr<T> result = build();
     CUDA_CALL(cudaStreamSynchronize(stream()));
     result->visit([&](const Array& array) { cache.count(array.nbytes()); });
     return result;
@@ -21,12 +21,12 @@ std::shared_ptr<T> cached(const Cache& cache, const char* key, const Make& make)
   return object;
 }
 
-// The lists of sums. Where terms are many, they are made on the device from the pair_ranges. Those of B A are turned: u in
-// A's values, v in B's.
+// The lists of sums. If there are many terms, they are created on the device from the pair_ranges. For B A, `swapped`
+// makes u a position in A's values and v one in B's.
 struct ResidentSums {
   Array sums, terms;
 
-  explicit ResidentSums(const Sums& s, bool turned = false);
+  explicit ResidentSums(const Sums& s, bool swapped = false);
   const Sum* sums_begin() const { return sums.as<const Sum>(); }
   const Term* terms_begin() const { return terms.as<const Term>(); }
 
@@ -37,14 +37,14 @@ struct ResidentSums {
   }
 };
 
-// The plan's.
+// Those of the plan.
 inline std::shared_ptr<ResidentSums> resident_sums(const Plan& plan) {
   return cached<ResidentSums>(plan.cache, "sums",
                               [&] { return std::make_shared<ResidentSums>(diagonal_work(plan).sums); });
 }
 
-// What a kernel of `both_orders` walks for each diagonal of C: the terms of A B, then those of B A where they are added
-// or subtracted. (By a pointer: indices into the lists cost the kernels registers.)
+// What kernels with `both_orders` iterate over for each diagonal of C: the terms of A B, then those of B A if they are
+// added or subtracted. (Pointers, because indices into the lists need more registers.)
 struct OneOrder {
   const Sum* sums;
   const Term* terms;
@@ -52,10 +52,10 @@ struct OneOrder {
 struct Orders {
   OneOrder of[2];
   int count;
-  bool subtracted;  // totals change their sign before each order and at the end: -(-A B + B A)
+  bool subtracted;  // totals change sign before each order and at the end: -(-A B + B A)
 };
 
-// The plan's.
+// Those of the plan.
 class ResidentOrders {
   std::shared_ptr<ResidentSums> ab_, ba_;
   bool subtracted_;
@@ -69,7 +69,7 @@ class ResidentOrders {
   }
 };
 
-// 0 less each total: -total, but 0 for 0.
+// 0 minus each total: -total, but 0 for 0.
 template <int N, class T>
 inline __device__ void change_sign(T (&totals)[N]) {
 #pragma unroll

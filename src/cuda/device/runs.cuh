@@ -1,4 +1,4 @@
-// Work on many runs of elements at once: a row of the launch's grid for each, the list as the launch's argument.
+// Processes many runs of elements in one launch: blockIdx.y is the index of the run, and the list is an argument.
 #pragma once
 
 #include "device/launch.cuh"
@@ -12,7 +12,7 @@ struct Runs {
   T at[most];
 };
 
-// Calls f(grid, runs, index of the first) for as many launches as `all` takes; a thread has about four elements.
+// Calls f(grid, runs, index of the first) for as many launches as `all` needs; a thread processes about four elements.
 template <class T, class F>
 void in_launches(const std::vector<T>& all, const F& f) {
   for (std::size_t first = 0; first < all.size(); first += Runs<T>::most) {

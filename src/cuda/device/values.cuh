@@ -1,4 +1,4 @@
-// Reading and writing values: one access for a value of any type, and the hints for data that is used once.
+// Reading and writing values: one access per value of any type, and cache hints for data that is used once.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -30,7 +30,7 @@ struct BitsFor<BFloat16> {
   using type = unsigned short;
 };
 template <class T>
-using Bits = typename BitsFor<T>::type;  // the same bits, as one access
+using Bits = typename BitsFor<T>::type;  // a type of the same size that is read in one access
 
 template <class T>
 inline __device__ T from_bits(Bits<T> v) {
@@ -50,36 +50,36 @@ template <class T>
 inline __device__ T load(const T* p) {
   return from_bits<T>(__ldg(reinterpret_cast<const Bits<T>*>(p)));
 }
-// Read once: leaves the caches to what is read again.
+// For values that are read once: leaves the caches to what is read again.
 template <class T>
 inline __device__ T load_once(const T* p) {
   return from_bits<T>(__ldcs(reinterpret_cast<const Bits<T>*>(p)));
 }
-// N neighbouring elements of 2, 4, 8, or multiples of 16 bytes together, at an address that is a multiple of these.
+// Reads N neighbouring elements, of 2, 4, 8 or a multiple of 16 bytes together, from an address aligned to this size.
 template <int N, class T>
 inline __device__ void load_once(const T* p, T (&out)[N]) {
   constexpr int bytes = N * sizeof(T);
-  using Piece = std::conditional_t<
+  using Packet = std::conditional_t<
       bytes % 16 == 0, uint4,
       std::conditional_t<bytes == 8, uint2, std::conditional_t<bytes == 4, unsigned, unsigned short>>>;
   if constexpr (N == 1) {
     out[0] = load_once(p);
   } else {
-    static_assert(bytes % sizeof(Piece) == 0);
+    static_assert(bytes % sizeof(Packet) == 0);
 #pragma unroll
-    for (int k = 0; k < bytes / static_cast<int>(sizeof(Piece)); ++k) {
-      const Piece piece = __ldcs(reinterpret_cast<const Piece*>(p) + k);
-      __builtin_memcpy(reinterpret_cast<char*>(out) + k * sizeof(Piece), &piece, sizeof(Piece));
+    for (int k = 0; k < bytes / static_cast<int>(sizeof(Packet)); ++k) {
+      const Packet packet = __ldcs(reinterpret_cast<const Packet*>(p) + k);
+      __builtin_memcpy(reinterpret_cast<char*>(out) + k * sizeof(Packet), &packet, sizeof(Packet));
     }
   }
 }
-// Written once and not read soon.
+// For values that are written once and not read soon.
 template <class T>
 inline __device__ void store_once(T* p, T v) {
   __stcs(reinterpret_cast<Bits<T>*>(p), to_bits(v));
 }
 
-// A value in the type that arithmetic is done in.
+// A value in the type that arithmetic uses.
 template <class T>
 inline __device__ T arithmetic(T v) {
   return v;
@@ -87,8 +87,9 @@ inline __device__ T arithmetic(T v) {
 inline __device__ float arithmetic(Float16 v) { return __half2float(__ushort_as_half(v.bits)); }
 inline __device__ float arithmetic(BFloat16 v) { return v; }
 
-// Whether a value is a number and no infinity, not asked of the units that multiply the tiles. Kernels that also
-// multiply what is not stored, as zeros, ask this of their sums: zero times an infinity is none of the product's terms.
+// Whether a value is finite, computed with integer instructions, which do not compete with the matrix units. Kernels
+// that multiply elements that are not stored, as zeros, check their sums: zero times infinity is not a term of the
+// product.
 inline __device__ bool is_finite(double v) { return (__double2hiint(v) & 0x7ff00000) != 0x7ff00000; }
 inline __device__ bool is_finite(float v) { return (__float_as_int(v) & 0x7f800000) != 0x7f800000; }
 template <class R>

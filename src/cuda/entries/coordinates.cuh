@@ -1,4 +1,4 @@
-// Where the entries of csr, csc and coo lie.
+// The coordinates of the entries of csr, csc and coo.
 #pragma once
 
 #include <utility>
@@ -9,13 +9,13 @@
 
 namespace diagsparse::cuda {
 
-// The row and column of entry e in any of the three formats; `pointers` of csr and csc, the other index of coo.
+// The row and column of entry e in any of the three formats; `pointers` for csr and csc, the other index for coo.
 struct Coordinates {
   const std::int32_t *row, *col;  // one of them is null in csr and csc
   const std::int64_t* pointers;
   int64 lines;
 
-  // Of op(a).
+  // For op(a).
   static Coordinates of(const Matrix& a, Op op) {
     Coordinates result = stored(a);
     if (op.transposed) std::swap(result.row, result.col);
@@ -34,31 +34,33 @@ struct Coordinates {
     return {nullptr, indices, pointers, a.rows};
   }
 
-  // The line that holds entry e: the last one whose pointer is not above e.
+  // The line that contains entry e: the last one whose pointer is not greater than e.
   __device__ int64 line(int64 e) const {
     return bisect(1, lines, [&](int64 line) { return pointers[line] <= e; }) - 1;
   }
 };
 
-// Keys of the entries of op(a), row by row or column by column, to keys[first...]; their values lie at first....
+// Writes the keys of the entries of op(a), by rows or by columns, to keys[first...]; the positions of their values
+// count from `first`.
 void write_keys(const Matrix& a, Op op, bool by_column, int64 first, const Keys& keys);
 
-// Row and column of sorted keys; `major` may be null.
+// Rows and columns of sorted keys; `major` may be null.
 void split(const Key* keys, int64 count, std::int32_t* major, std::int32_t* minor);
 
-// Sorted keys as lines (rows, or columns): line i holds indices[indptr[i] ... indptr[i + 1]).
+// Sorted keys as lines (rows, or columns): line i has the entries indices[indptr[i] ... indptr[i + 1]).
 struct Lines {
   Array indptr, indices;
 
   Lines(const Key* keys, int64 count, int64 lines);
 };
 
-// The rows of op(a), for kernels that gather: entry e of the line has the value values[places[e]], or values[e] where
-// `places` is null. Made by a sort the first time, where a is stored otherwise, and kept with its structure.
+// The rows of op(a), for kernels that gather: entry e of the line has the value values[positions[e]], or values[e] if
+// `positions` is null. If a is not stored by rows, the index is created by a sort the first time, and cached with its
+// structure.
 struct RowIndex {
   const std::int64_t* indptr;
   const std::int32_t* indices;
-  const std::int64_t* places;
+  const std::int64_t* positions;
   std::shared_ptr<void> memory;
 };
 RowIndex rows_of(const Matrix& a, bool transposed);

@@ -21,45 +21,46 @@ __global__ void __launch_bounds__(kBlock)
   if (e < count) to[e] = factor * convert<T>(conjugate_if(conj, from[e]));
 }
 
-// What becomes of the entries of one key, of which the first is e: their value, and whether it stays.
+// Combines the entries with the same key, of which e is the first; returns whether the result is stored.
 template <class T>
-__device__ bool combine(const Key* keys, const int64* places, const T* values, int64 e, int64 count, Combine how,
+__device__ bool combine(const Key* keys, const int64* positions, const T* values, int64 e, int64 count, Combine how,
                         bool zeros, T* out) {
-  T value = values[places[e]];
+  T value = values[positions[e]];
   int64 next = e + 1;
   for (; next < count && keys[next] == keys[e]; ++next) {
-    value = how == Combine::product ? value * values[places[next]] : value + values[places[next]];
+    value = how == Combine::product ? value * values[positions[next]] : value + values[positions[next]];
   }
-  const bool lone = how == Combine::product && next - e == 1;
-  if (lone) value = value * T{};
+  const bool unmatched = how == Combine::product && next - e == 1;
+  if (unmatched) value = value * T{};
   *out = value;
-  return (zeros && !lone) || !is_zero(value);
+  return (zeros && !unmatched) || !is_zero(value);
 }
 
 template <class T>
-__global__ void __launch_bounds__(kBlock) mark_kept(const Key* keys, const int64* places, const T* values, int64 count,
-                                                    Combine how, bool zeros, std::int64_t* kept) {
+__global__ void __launch_bounds__(kBlock) mark_stored(const Key* keys, const int64* positions, const T* values,
+                                                      int64 count, Combine how, bool zeros, std::int64_t* stored) {
   const int64 e = thread_index();
   if (e >= count) return;
   T value;
   const bool head = e == 0 || keys[e] != keys[e - 1];
-  kept[e] = head && combine(keys, places, values, e, count, how, zeros, &value);
+  stored[e] = head && combine(keys, positions, values, e, count, how, zeros, &value);
 }
 
-// The key of entry e goes to place kept[e] - 1 of the result, where kept counts those that stay.
+// The key of entry e is written to position stored[e] - 1 of the result, where `stored` is the running count of stored
+// entries.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    gather_kept(const Key* keys, const int64* places, const T* values, int64 count, Combine how, bool zeros,
-                const std::int64_t* kept, Key* out_keys, T* out_values) {
+    gather_stored(const Key* keys, const int64* positions, const T* values, int64 count, Combine how, bool zeros,
+                  const std::int64_t* stored, Key* out_keys, T* out_values) {
   const int64 e = thread_index();
-  if (e >= count || kept[e] == (e == 0 ? 0 : kept[e - 1])) return;
+  if (e >= count || stored[e] == (e == 0 ? 0 : stored[e - 1])) return;
   T value;
-  combine(keys, places, values, e, count, how, zeros, &value);
-  out_keys[kept[e] - 1] = keys[e];
-  out_values[kept[e] - 1] = value;
+  combine(keys, positions, values, e, count, how, zeros, &value);
+  out_keys[stored[e] - 1] = keys[e];
+  out_values[stored[e] - 1] = value;
 }
 
-// A matrix over sorted distinct keys.
+// A matrix with these sorted distinct keys.
 Matrix over_keys(const EntryFormat& format, int64 rows, int64 cols, const Key* keys, Array values) {
   const int64 count = values.size();
   if (!format.pointers) {
@@ -72,20 +73,20 @@ Matrix over_keys(const EntryFormat& format, int64 rows, int64 cols, const Key* k
   return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
 }
 
-// The matrix of these keys and the values at their places.
+// The matrix with these keys and the values at their positions.
 template <class T>
 Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, const T* values, Combine how,
                  bool zeros) {
   sort(keys);
   const int64 n = keys.count;
-  const Scratch<std::int64_t> kept(n);
-  launch("mark kept", mark_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, zeros,
-         kept.get());
-  const int64 count = inclusive_sum(kept.get(), kept.get(), n);
+  const Scratch<std::int64_t> stored(n);
+  launch("mark stored", mark_stored<T>, blocks(n), dim3(kBlock), keys.key(), keys.position(), values, n, how, zeros,
+         stored.get());
+  const int64 count = inclusive_sum(stored.get(), stored.get(), n);
   const Scratch<Key> distinct(count);
   Array built = Array::empty(dtype_of<T>(), {count});
-  launch("gather runs", gather_kept<T>, blocks(n), dim3(kBlock), keys.key(), keys.place(), values, n, how, zeros,
-         kept.get(), distinct.get(), built.as<T>());
+  launch("gather runs", gather_stored<T>, blocks(n), dim3(kBlock), keys.key(), keys.position(), values, n, how, zeros,
+         stored.get(), distinct.get(), built.as<T>());
   return over_keys(format, rows, cols, distinct.get(), built);
 }
 
@@ -93,11 +94,11 @@ Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, 
 
 namespace {
 
-// Keys of entries that nobody has checked. *wrong = 1 where an index lies outside.
+// Keys of entries that have not been validated. *invalid = 1 if an index is out of range.
 template <class I>
 __global__ void __launch_bounds__(kBlock)
     read_entries(const I* first, const I* second, int64 count, bool pointers, int64 lines, int64 major_extent,
-                 int64 minor_extent, bool swap, Key* keys, int64* places, int* wrong) {
+                 int64 minor_extent, bool swap, Key* keys, int64* positions, int* invalid) {
   const int64 e = thread_index();
   if (e >= count) return;
   int64 major = 0, minor = 0;
@@ -108,9 +109,9 @@ __global__ void __launch_bounds__(kBlock)
     major = first[e];
     minor = second[e];
   }
-  if (major < 0 || major >= major_extent || minor < 0 || minor >= minor_extent) *wrong = 1;
+  if (major < 0 || major >= major_extent || minor < 0 || minor >= minor_extent) *invalid = 1;
   keys[e] = swap ? make_key(minor, major) : make_key(major, minor);
-  places[e] = e;
+  positions[e] = e;
 }
 
 }  // namespace
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(kBlock)
 Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, const DeviceArray& values,
                            const DeviceArray& first, const DeviceArray& second, const std::string& layout) {
   const EntryFormat &built = entry_format(format), &given = entry_format(layout);
-  const auto whole = [](const DeviceArray& a, DType dtype) {
+  const auto contiguous_copy = [](const DeviceArray& a, DType dtype) {
     DeviceArray copy = DeviceArray::empty(dtype, a.shape);
     assign(a, copy);
     return copy;
@@ -130,18 +131,19 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
   if (first.size() != count)
     fail("there are " + std::to_string(count) + " values and " + std::to_string(first.size()) + " indices");
   if (second.size() != (pointers ? lines + 1 : count)) fail("the index arrays do not fit each other");
-  const DeviceArray a = whole(first, DType::i64), b = whole(second, DType::i64), v = whole(values, values.dtype);
+  const DeviceArray a = contiguous_copy(first, DType::i64), b = contiguous_copy(second, DType::i64),
+                    v = contiguous_copy(values, values.dtype);
   const auto *x = reinterpret_cast<const int64*>(a.data), *y = reinterpret_cast<const int64*>(b.data);
-  const Scratch<int> wrong(1);
-  CUDA_CALL(cudaMemsetAsync(wrong.get(), 0, sizeof(int), stream()));
+  const Scratch<int> invalid(1);
+  CUDA_CALL(cudaMemsetAsync(invalid.get(), 0, sizeof(int), stream()));
   if (pointers && fault_in_pointers(y, lines, count).kind != Fault::none) {
     fail("indptr does not rise from 0 to " + std::to_string(count));
   }
   Keys keys(count);
   launch("read entries", read_entries<int64>, blocks(count), dim3(kBlock), x, y, count, pointers, lines,
-         by_column ? cols : rows, by_column ? rows : cols, by_column != built.by_column, keys.key(), keys.place(),
-         wrong.get());
-  if (download(wrong.get(), 1)[0]) {
+         by_column ? cols : rows, by_column ? rows : cols, by_column != built.by_column, keys.key(), keys.position(),
+         invalid.get());
+  if (download(invalid.get(), 1)[0]) {
     fail("indices lie outside of a " + std::to_string(rows) + " x " + std::to_string(cols) + " matrix");
   }
   return with_value_type(v.dtype, [&](auto zero) {
@@ -192,7 +194,7 @@ Matrix convert_entries(const Matrix& a, Op op, const Format& format) {
 namespace cuda {
 namespace {
 
-// A thread takes a row: how many entries it has beyond the first `width`, and then what they are.
+// A thread processes a row: it counts the entries beyond the first `width`, and then copies them.
 __global__ void __launch_bounds__(kBlock)
     count_rest(const std::int64_t* indptr, int64 rows, int64 width, std::int64_t* counts) {
   const int64 i = thread_index();

@@ -11,48 +11,49 @@ using namespace columns_of_product;
 
 namespace {
 
-constexpr int kBlockOfRow = 128;               // threads of a block that marks a row
-constexpr int kLargeBlock = 1024;              // of a large one
-constexpr std::int64_t kLittleRoom = 1 << 28;  // bytes
-// Entries of a row of B from which on it waits: for a warp, for each lane that would mark it; for all threads.
-constexpr int kWaits = 32, kForAll = 1024;
+constexpr int kBlockOfRow = 128;                   // threads of a block that marks a row
+constexpr int kLargeBlock = 1024;                  // threads of a large block
+constexpr std::int64_t kSmallWorkspace = 1 << 28;  // bytes of workspace that are always acceptable
+// Lengths of rows of B above which they are deferred: to a warp (entries per lane that would mark it), or to all
+// threads.
+constexpr int kDeferFrom = 32, kForAll = 1024;
 
 template <int Threads>
-struct Waiting {
+struct Deferred {
   static constexpr int kMost = Threads > 32 ? Threads : 1;
 
   int count;
   std::int64_t begin[kMost], end[kMost];
 };
 
-// The threads that take a row together, a warp or a block, and the words that they mark at once.
+// The threads that process a row together, a warp or a block, and the words that they mark at once.
 template <int Threads>
 struct Team {
   static constexpr int kTeams = Threads == 32 ? kBlock / 32 : 1, kBlockSize = Threads * kTeams;
 
   unsigned* bits;
   int* of_warp;
-  int most;  // words
-  Waiting<Threads>* waiting;
+  int most;  // most words of `bits`
+  Deferred<Threads>* deferred;
 
   __device__ static int thread() { return static_cast<int>(threadIdx.x) % Threads; }
   __device__ static int64 number() { return static_cast<int64>(blockIdx.x) * kTeams + threadIdx.x / Threads; }
-  __device__ static void meet() {
+  __device__ static void sync() {
     if constexpr (Threads == 32) __syncwarp();
     else __syncthreads();
   }
 
-  // Marks the columns of row i from `first` on; returns how many words there are.
+  // Marks the columns of row i from `first` on; returns the number of words.
   __device__ int mark(const Csr<float>& a, const Csr<float>& b, int64 i, Range range, int64 first) {
     const int words = static_cast<int>(min(static_cast<int64>(most), (range.high - first) / 32 + 1));
     for (int w = thread(); w < words; w += Threads) bits[w] = 0;
-    if (Threads > 32 && thread() == 0) waiting->count = 0;
-    meet();
+    if (Threads > 32 && thread() == 0) deferred->count = 0;
+    sync();
     const int window = 32 * most;
-    const bool whole = range.high - static_cast<int64>(range.low) < window;
+    const bool complete = range.high - static_cast<int64>(range.low) < window;
     const auto mark_row = [&](int64 begin, int64 end, int from, int each) {
       constexpr int ahead = 4;
-      if (!whole) begin = bisect(begin, end, [&](int64 f) { return b.indices[f] < first; });
+      if (!complete) begin = bisect(begin, end, [&](int64 f) { return b.indices[f] < first; });
       for (int64 f = begin + from; f < end; f += ahead * each) {
         int64 at[ahead];
 #pragma unroll
@@ -64,42 +65,42 @@ struct Team {
         if (at[0] >= window) break;
       }
     };
-    // Some lanes take an entry of A, one where there are many. A row of B that is too long for them waits, for a
-    // warp or for all threads.
+    // A few lanes process an entry of A, or one lane if there are many. A row of B that is too long for them is
+    // deferred to a warp, or to all threads.
     const int64 last = a.indptr[i + 1];
     const int lanes = Threads == kLargeBlock && last - a.indptr[i] > 4 * Threads ? 1 : kGroup, lane = thread() % lanes;
     for (int64 chunk = a.indptr[i]; chunk < last; chunk += Threads) {
       const int64 stop = min(last, chunk + Threads);
-      bool waits = false;
+      bool defers = false;
       for (int64 e = chunk + thread() / lanes; e < stop; e += Threads / lanes) {
         const int64 begin = b.indptr[a.indices[e]], end = b.indptr[a.indices[e] + 1];
-        if (Threads == 32 || end - begin <= kWaits * lanes) {
+        if (Threads == 32 || end - begin <= kDeferFrom * lanes) {
           mark_row(begin, end, lane, lanes);
         } else {
-          waits = true;
+          defers = true;
           if (lane == 0) {
-            const int at = atomicAdd(&waiting->count, 1);
-            waiting->begin[at] = begin, waiting->end[at] = end;
+            const int at = atomicAdd(&deferred->count, 1);
+            deferred->begin[at] = begin, deferred->end[at] = end;
           }
         }
       }
       if constexpr (Threads > 32) {
-        if (!__syncthreads_or(waits)) continue;
-        for (int w = 0; w < waiting->count; ++w) {
-          const int64 begin = waiting->begin[w], end = waiting->end[w];
+        if (!__syncthreads_or(defers)) continue;
+        for (int w = 0; w < deferred->count; ++w) {
+          const int64 begin = deferred->begin[w], end = deferred->end[w];
           if (end - begin > kForAll) mark_row(begin, end, thread(), Threads);
           else if (w % (Threads / 32) == thread() / 32) mark_row(begin, end, thread() % 32, 32);
         }
         __syncthreads();
-        if (thread() == 0) waiting->count = 0;
+        if (thread() == 0) deferred->count = 0;
         __syncthreads();
       }
     }
-    meet();
+    sync();
     return words;
   }
 
-  // Of a value of each thread the sum of those before it; `total` of all.
+  // The exclusive prefix sum of a value of each thread; `total`: the sum of all.
   __device__ int before(int value, int& total) {
     const int lane = thread() % 32, warp = thread() / 32;
     int sum = value;
@@ -112,14 +113,14 @@ struct Team {
       return sum - value;
     } else {
       if (lane == 31) of_warp[warp] = sum;
-      meet();
+      sync();
       int at = sum - value;
       total = 0;
       for (int other = 0; other < Threads / 32; ++other) {
         if (other < warp) at += of_warp[other];
         total += of_warp[other];
       }
-      meet();
+      sync();
       return at;
     }
   }
@@ -128,21 +129,21 @@ struct Team {
 // Counts the columns of each row of a list (col: null), or writes them.
 template <int Threads>
 __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
-    take_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* list, int64 listed, const Range* ranges,
-              int most, std::int64_t* counts, std::int32_t* col) {
+    process_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* list, int64 listed, const Range* ranges,
+                 int most, std::int64_t* counts, std::int32_t* col) {
   using T = Team<Threads>;
   extern __shared__ unsigned all_bits[];
   __shared__ int of_warps[T::kBlockSize / 32];
   const int which = threadIdx.x / Threads;
-  __shared__ Waiting<Threads> waiting;
-  T team{all_bits + which * most, of_warps + which * (Threads / 32), most, &waiting};
+  __shared__ Deferred<Threads> deferred;
+  T team{all_bits + which * most, of_warps + which * (Threads / 32), most, &deferred};
   if (T::number() >= listed) return;
   const int64 i = list[T::number()];
   const Range range = ranges[i];
   int64 to = col ? counts[i] : 0;
   for (int64 first = range.low; first <= range.high; first += 32 * most) {
     const int words = team.mark(a, b, i, range, first);
-    const int each = (words + Threads - 1) / Threads | 1;  // words of a thread; odd, for the banks
+    const int each = (words + Threads - 1) / Threads | 1;  // words per thread; odd, to avoid bank conflicts
     const int begin = min(words, T::thread() * each), end = min(words, begin + each);
     int mine = 0, total;
     for (int w = begin; w < end; ++w) mine += __popc(team.bits[w]);
@@ -153,7 +154,7 @@ __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
         col[at++] = static_cast<std::int32_t>(first + 32 * w + __ffs(set) - 1);
       }
     }
-    T::meet();
+    T::sync();
   }
   if (!col && T::thread() == 0) counts[i + 1] = to;
 }
@@ -177,18 +178,20 @@ RowsOfProduct MarkedRows::rows() {
   auto* const counts = indptr.as<std::int64_t>();
   const auto* const ranges = ranges_.as<const Range>();
   const auto end_of = [&](Kind kind) { return ends_[static_cast<int>(kind)]; };
-  // Sorting takes 4 bytes for each product; where that is much, blocks mark what they would sort.
-  const std::int64_t room = 4 * block_sorted_;
-  const bool blocks_sort = room <= kLittleRoom || room <= static_cast<std::int64_t>(memory(current_device()).free / 4);
+  // Sorting needs 4 bytes per product; if that is too much, blocks mark bits instead.
+  const std::int64_t workspace = 4 * block_sorted_;
+  const bool blocks_sort =
+      workspace <= kSmallWorkspace || workspace <= static_cast<std::int64_t>(memory(current_device()).free / 4);
   const std::int64_t listed = ends_[kKinds - 1];
   const std::int64_t sorted_rows = end_of(blocks_sort ? Kind::block_sorts : Kind::warp_sorts);
   const Scratch<std::int32_t> list(listed);
-  const Scratch<std::int64_t> products_up_to(end_of(Kind::block_sorts));  // of the products of each row that is sorted
-  const Scratch<int> taken(kKinds);
-  CUDA_CALL(cudaMemsetAsync(taken.get(), 0, kKinds * sizeof(int), stream()));
+  const Scratch<std::int64_t> products_up_to(end_of(Kind::block_sorts));  // running sum of the products of each sorted
+                                                                          // row
+  const Scratch<int> cursors(kKinds);
+  CUDA_CALL(cudaMemsetAsync(cursors.get(), 0, kKinds * sizeof(int), stream()));
   OfKinds begin{};
   for (int k = 1; k < kKinds; ++k) begin.of[k] = static_cast<int>(ends_[k - 1]);
-  launch("list rows", list_rows, blocks(a_.rows), dim3(kBlock), a_.rows, ranges, begin, taken.get(), list.get(),
+  launch("list rows", list_rows, blocks(a_.rows), dim3(kBlock), a_.rows, ranges, begin, cursors.get(), list.get(),
          products_up_to.get());
   const Scratch<std::int32_t> sorted(
       sorted_rows > 0 ? inclusive_sum(products_up_to.get(), products_up_to.get(), sorted_rows) : 0);
@@ -201,24 +204,24 @@ RowsOfProduct MarkedRows::rows() {
   launch("sort rows", sort_rows_by_blocks, dim3(static_cast<unsigned>(sorted_rows - end_of(Kind::warp_sorts))),
          dim3(kSortBlock), a_, b_, ranges, list.get(), end_of(Kind::warp_sorts), products_up_to.get(), counts,
          sorted.get());
-  const auto take = [&](std::int32_t* col) {
+  const auto count_or_write = [&](std::int32_t* col) {
     const auto start = [&](auto kernel, Kind kind, int threads, int teams, int most) {
       const int64 first = ends_[static_cast<int>(kind) - 1], rows = end_of(kind) - first;
-      launch_shared("take rows", kernel, dim3(static_cast<unsigned>(ceil_div(rows, teams))), dim3(threads * teams),
+      launch_shared("process rows", kernel, dim3(static_cast<unsigned>(ceil_div(rows, teams))), dim3(threads * teams),
                     4 * most * teams, a_, b_, list.get() + first, rows, ranges, most, counts, col);
     };
-    const int most = std::min(kLargeBlockMarks, limits<take_rows<kLargeBlock>>().shared / 4);
-    start(take_rows<kLargeBlock>, Kind::large_block_marks, kLargeBlock, 1, most);
-    if (!blocks_sort) start(take_rows<kLargeBlock>, Kind::block_sorts, kLargeBlock, 1, most);
-    start(take_rows<kBlockOfRow>, Kind::block_marks, kBlockOfRow, 1, kBlockMarks);
-    start(take_rows<32>, Kind::warp_marks, 32, kBlock / 32, kWarpMarks);
+    const int most = std::min(kLargeBlockMarks, limits<process_rows<kLargeBlock>>().shared / 4);
+    start(process_rows<kLargeBlock>, Kind::large_block_marks, kLargeBlock, 1, most);
+    if (!blocks_sort) start(process_rows<kLargeBlock>, Kind::block_sorts, kLargeBlock, 1, most);
+    start(process_rows<kBlockOfRow>, Kind::block_marks, kBlockOfRow, 1, kBlockMarks);
+    start(process_rows<32>, Kind::warp_marks, 32, kBlock / 32, kWarpMarks);
   };
-  take(nullptr);
+  count_or_write(nullptr);
   Array col = Array::empty(DType::i32, {inclusive_sum(counts, counts, a_.rows + 1)});
-  take(col.as<std::int32_t>());
+  count_or_write(col.as<std::int32_t>());
   launch("copy sorted", copy_sorted, blocks(kGroup * sorted_rows), dim3(kBlock), list.get(), sorted_rows,
          products_up_to.get(), sorted.get(), counts, col.as<std::int32_t>());
-  CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
+  CUDA_CALL(cudaStreamSynchronize(stream()));  // because the plan may run in any stream
   const int64 count = col.size();
   std::vector<Part> arrays{{"indices", std::move(col)}, {"indptr", std::move(indptr)}};
   return {std::make_shared<const Indices>(common->name, a_.rows, b_.cols, std::move(arrays), count), products_};

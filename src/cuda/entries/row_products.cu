@@ -1,18 +1,18 @@
-// How many products each row of a csr product sums.
+// Counts the products of each row of a csr product.
 #include "entries/row_products.cuh"
 
 namespace diagsparse::cuda {
 
 namespace {
 
-// How many products entry e of A has a part in: the length of its row of B.
+// The number of products of entry e of A: the length of its row of B.
 __global__ void __launch_bounds__(kBlock)
     count_products(const std::int32_t* a_indices, int64 nnz, const int64* b_indptr, std::int64_t* counts) {
   const int64 e = thread_index();
   if (e < nnz) counts[e] = b_indptr[a_indices[e] + 1] - b_indptr[a_indices[e]];
 }
 
-// Products up to the end of each row of A.
+// The number of products up to the end of each row of A.
 __global__ void __launch_bounds__(kBlock)
     row_ends(const int64* indptr, int64 rows, const std::int64_t* ends, std::int64_t* out) {
   const int64 i = thread_index();

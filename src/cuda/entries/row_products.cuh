@@ -1,5 +1,5 @@
-// The products of A B of csr one by one: product p multiplies an entry of A by one of the row of B that it picks. They
-// are counted row by row of A, entry by entry, along the row of B.
+// The products of A B of csr, one by one: product p multiplies an entry of A by an entry of the corresponding row of B.
+// They are numbered row by row of A, entry by entry, along the row of B.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace diagsparse::cuda {
 
-constexpr int64 kProducts = 1 << 26;  // at a time, where a row has no more: what is made of each takes bytes
+constexpr int64 kProducts = 1 << 26;  // most products at a time, unless a row has more; limits the memory
 
-// What kernels ask.
+// The arguments of kernels.
 struct RowProducts {
-  Csr<float> a, b;           // without values
-  const std::int64_t* ends;  // how many products there are up to the end of each entry of A
+  Csr<float> a, b;           // the operands, without values
+  const std::int64_t* ends;  // number of products up to the end of each entry of A
 
   struct Product {
     int64 row, left, right;  // the row of A, the entries of A and B
   };
-  // Product p, in a row from `first_row` on.
+  // Product p, whose row is `first_row` or a later one.
   __device__ Product at(int64 p, int64 first_row) const {
     const int64 entry = bisect(0, a.indptr[a.rows], [&](int64 e) { return ends[e] <= p; });
     const int64 row = bisect(first_row + 1, a.rows, [&](int64 i) { return a.indptr[i] <= entry; }) - 1;
@@ -30,12 +30,12 @@ struct RowProducts {
   }
 };
 
-// Whole rows of A, as many as have kProducts products, but one at least.
+// Complete rows of A with at most kProducts products together, but at least one row.
 struct RowRange {
-  int64 first_row, end_row, first, count;  // rows; products
+  int64 first_row, end_row, first, count;  // a range of rows, and its range of products
 };
 
-// Counts them.
+// Counts the products and divides them into ranges of rows.
 class ProductList {
  public:
   ProductList(const Structure& a, const Structure& b);

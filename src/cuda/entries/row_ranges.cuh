@@ -1,4 +1,5 @@
-// What each row of A B of csr reaches, and so how its columns are found: by marking bits, or by sorting a list.
+// The range of the columns of each row of A B of csr, and from it how the columns are determined: by marking bits, or
+// by sorting a list.
 #pragma once
 
 #include "core/compressed_rows.hpp"
@@ -7,20 +8,21 @@
 namespace diagsparse::cuda::columns_of_product {
 
 constexpr unsigned kAllLanes = 0xffffffffu;
-constexpr int kGroup = 8;          // threads that look at a row together: many are short
-constexpr int kManyEntries = 512;  // of a row of A, which all threads of a block look at
+constexpr int kGroup = 8;          // threads that examine a row together, because many rows are short
+constexpr int kManyEntries = 512;  // entries of a row of A above which all threads of a block examine it
 
-// How the columns of a row are found: its products' are sorted, by half a warp, a warp or a block of threads; or bits
-// are marked, by a warp, a block or a large block.
+// How the columns of a row are determined: those of its products are sorted, by half a warp, a warp or a thread block;
+// or bits are marked, by a warp, a block or a large block.
 enum class Kind { half_warp_sorts, warp_sorts, block_sorts, warp_marks, block_marks, large_block_marks, none };
 constexpr int kKinds = static_cast<int>(Kind::none);
-constexpr int kHalfWarpSorts = 64, kWarpSorts = 256, kBlockSorts = 2048;  // products at most
-constexpr int kWarpMarks = 64, kBlockMarks = 4096;                        // words of 32 columns at most
-constexpr int kLargeBlockMarks = 48 << 10;  // at once, where the device has as much memory
-constexpr int kMany = 1 << 13;              // products of a row that a large block marks
+constexpr int kHalfWarpSorts = 64, kWarpSorts = 256, kBlockSorts = 2048;  // most products
+constexpr int kWarpMarks = 64, kBlockMarks = 4096;                        // most words of 32 columns
+constexpr int kLargeBlockMarks = 48 << 10;                                // most words that are marked at once, if the
+                                                                          // device has as much memory
+constexpr int kMany = 1 << 13;  // products of a row from which a large block marks it
 
-// What a row reaches: its first column and its last one, which is less where it has none; and its products, kMany if
-// more, or if its row of A has many entries.
+// The first column of a row and its last one, which is less if the row is empty; and the number of its products, which
+// is kMany if there are more, or if its row of A has many entries.
 struct Range {
   int low, high, products;
 
@@ -39,27 +41,27 @@ __device__ inline Kind kind_of(const Range& range) {
 }
 __device__ inline bool is_sorted(Kind kind) { return kind <= Kind::block_sorts; }
 
-// What all rows take, together.
+// Totals of all rows.
 struct Totals {
-  unsigned long long words, products;  // of rows that blocks mark; of all
+  unsigned long long words, products;  // words of rows that blocks mark; products of all rows
   unsigned long long block_sorted;     // products of rows that blocks sort
   unsigned long long rows[kKinds];
 };
 
-// Adds up over a warp what its lanes have; lane 0 adds it to `to`.
+// Sums over the lanes of a warp; lane 0 adds the sum to `to`.
 __device__ inline void add_up(unsigned long long value, unsigned long long* to) {
   if (__ballot_sync(kAllLanes, value != 0) == 0) return;
   for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
   if (threadIdx.x % 32 == 0) atomicAdd(to, value);
 }
 
-// What is found of a row, and of all rows of a block of threads.
+// The range and the products of a row.
 struct Found {
   int low = 0x7fffffff, high = -1;
   unsigned long long products = 0;
 
-  // Every `each`th entry of row i of A, from `first` on.
-  __device__ void look_at(const Csr<float>& a, const Csr<float>& b, int64 i, int first, int each) {
+  // Examines every `each`-th entry of row i of A, from `first` on.
+  __device__ void examine(const Csr<float>& a, const Csr<float>& b, int64 i, int first, int each) {
     for (int64 e = a.indptr[i] + first; e < a.indptr[i + 1]; e += each) {
       const int64 begin = b.indptr[a.indices[e]], end = b.indptr[a.indices[e] + 1];
       if (begin == end) continue;
@@ -70,16 +72,17 @@ struct Found {
   }
 };
 
-// A group takes a row, and all threads together a row of many entries.
+// A group processes a row; rows with many entries are processed by all threads together.
 __global__ void __launch_bounds__(kBlock)
     find_ranges(const Csr<float> a, const Csr<float> b, Range* ranges, Totals* totals) {
   constexpr int rows = kBlock / kGroup;
   __shared__ Totals of_block;
   __shared__ int long_rows[rows], long_count;
-  __shared__ Found together;
+  __shared__ Found combined;
   if (threadIdx.x == 0) of_block = Totals{}, long_count = 0;
   __syncthreads();
-  // One lane of a row has what was found, all lanes of a warp call. A row of many entries is a large block's.
+  // Records the range of a row, which only the lane with `mine` has; all lanes of a warp call it. Rows of A with many
+  // entries are left to a large block.
   const auto end = [&](int64 i, const Found& found, bool mine, unsigned long long many) {
     const auto products = min(max(found.products, many), static_cast<unsigned long long>(kMany));
     const Range range{found.low, found.high, found.products > 0 ? static_cast<int>(products) : 0};
@@ -97,7 +100,7 @@ __global__ void __launch_bounds__(kBlock)
   const int lane = threadIdx.x % kGroup;
   const bool is_long = i < a.rows && a.indptr[i + 1] - a.indptr[i] > kManyEntries;
   Found found;
-  if (i < a.rows && !is_long) found.look_at(a, b, i, lane, kGroup);
+  if (i < a.rows && !is_long) found.examine(a, b, i, lane, kGroup);
   __syncwarp();
   for (int step = 1; step < kGroup; step *= 2) {
     found.low = min(found.low, __shfl_xor_sync(kAllLanes, found.low, step));
@@ -109,15 +112,15 @@ __global__ void __launch_bounds__(kBlock)
   __syncthreads();
   for (int r = 0; r < long_count; ++r) {
     const int64 row = static_cast<int64>(blockIdx.x) * rows + long_rows[r];
-    if (threadIdx.x == 0) together = Found{};
+    if (threadIdx.x == 0) combined = Found{};
     __syncthreads();
     Found mine;
-    mine.look_at(a, b, row, threadIdx.x, kBlock);
-    atomicMin(&together.low, mine.low);
-    atomicMax(&together.high, mine.high);
-    atomicAdd(&together.products, mine.products);
+    mine.examine(a, b, row, threadIdx.x, kBlock);
+    atomicMin(&combined.low, mine.low);
+    atomicMax(&combined.high, mine.high);
+    atomicAdd(&combined.products, mine.products);
     __syncthreads();
-    if (threadIdx.x < 32) end(row, together, threadIdx.x == 0, kMany);
+    if (threadIdx.x < 32) end(row, combined, threadIdx.x == 0, kMany);
     __syncthreads();
   }
   constexpr int count = sizeof(Totals) / sizeof(unsigned long long);
@@ -132,11 +135,11 @@ struct OfKinds {
   int of[kKinds];
 };
 
-// Lists the rows, kind by kind; those of a kind begin at begin.of[kind]. A block's rows stay in order; which block's
-// come first is left to chance, and shows nowhere. taken: those listed so far; products: of each listed row that is
-// sorted.
+// Lists the rows by kind; those of a kind begin at begin.of[kind]. Rows of a block stay in order. The order of blocks
+// varies from run to run, which has no effect on the result. cursors: the number of rows of each kind listed so far;
+// products: of each listed row that is sorted.
 __global__ void __launch_bounds__(kBlock)
-    list_rows(int64 rows, const Range* ranges, const __grid_constant__ OfKinds begin, int* taken, std::int32_t* list,
+    list_rows(int64 rows, const Range* ranges, const __grid_constant__ OfKinds begin, int* cursors, std::int32_t* list,
               std::int64_t* products) {
   constexpr int warps = kBlock / 32;
   __shared__ int of_warp[kKinds][warps], first[kKinds];
@@ -144,10 +147,10 @@ __global__ void __launch_bounds__(kBlock)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Range range = i < rows ? ranges[i] : Range{0, -1, 0};
   const Kind kind = kind_of(range);
-  unsigned with_me = 0;  // the lanes of this kind
+  unsigned peers = 0;  // the lanes of this kind
   for (int k = 0; k < kKinds; ++k) {
     const unsigned these = __ballot_sync(kAllLanes, kind == static_cast<Kind>(k));
-    if (kind == static_cast<Kind>(k)) with_me = these;
+    if (kind == static_cast<Kind>(k)) peers = these;
     if (lane == 0) of_warp[k][warp] = __popc(these);
   }
   __syncthreads();
@@ -157,12 +160,12 @@ __global__ void __launch_bounds__(kBlock)
       const int before = sum;
       sum += count, count = before;
     }
-    first[threadIdx.x] = begin.of[threadIdx.x] + (sum > 0 ? atomicAdd(&taken[threadIdx.x], sum) : 0);
+    first[threadIdx.x] = begin.of[threadIdx.x] + (sum > 0 ? atomicAdd(&cursors[threadIdx.x], sum) : 0);
   }
   __syncthreads();
   if (kind == Kind::none) return;
   const int k = static_cast<int>(kind);
-  const int64 at = static_cast<int64>(first[k]) + of_warp[k][warp] + __popc(with_me & ((1u << lane) - 1));
+  const int64 at = static_cast<int64>(first[k]) + of_warp[k][warp] + __popc(peers & ((1u << lane) - 1));
   list[at] = static_cast<std::int32_t>(i);
   if (is_sorted(kind)) products[at] = range.products;
 }

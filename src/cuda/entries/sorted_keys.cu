@@ -24,8 +24,8 @@ void sort(Keys& keys, int bits) {
   if (keys.count < 2) return;
   const Keys sorted(keys.count);
   run("sort", [&](void* workspace, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys.key(), sorted.key(), keys.place(), sorted.place(),
-                                           keys.count, 0, bits, stream());
+    return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys.key(), sorted.key(), keys.position(),
+                                           sorted.position(), keys.count, 0, bits, stream());
   });
   keys = sorted;
 }
@@ -34,8 +34,9 @@ void sort_segments(Keys& keys, const std::int64_t* begin, int64 segments) {
   if (keys.count < 2) return;
   const Keys sorted(keys.count);
   run("sort segments", [&](void* workspace, std::size_t& bytes) {
-    return cub::DeviceSegmentedSort::StableSortPairs(workspace, bytes, keys.key(), sorted.key(), keys.place(),
-                                                     sorted.place(), keys.count, segments, begin, begin + 1, stream());
+    return cub::DeviceSegmentedSort::StableSortPairs(workspace, bytes, keys.key(), sorted.key(), keys.position(),
+                                                     sorted.position(), keys.count, segments, begin, begin + 1,
+                                                     stream());
   });
   keys = sorted;
 }

@@ -1,4 +1,4 @@
-// Keys (row << 32 | column) and where their values lie: sorting, and finding keys that are equal. CUB underneath.
+// Keys (row << 32 | column) with the positions of their values: sorting, and finding equal keys. Based on CUB.
 #pragma once
 
 #include <algorithm>
@@ -15,24 +15,25 @@ inline __host__ __device__ Key make_key(int64 major, int64 minor) {
 }
 
 struct Keys {
-  std::shared_ptr<void> keys, places;  // Key, int64: the index of the key's value
+  std::shared_ptr<void> keys, positions;  // Key, int64: the index of the key's value
   int64 count = 0;
 
-  explicit Keys(int64 n) : keys(allocate(8 * n)), places(allocate(8 * n)), count(n) {}
+  explicit Keys(int64 n) : keys(allocate(8 * n)), positions(allocate(8 * n)), count(n) {}
   Key* key() const { return static_cast<Key*>(keys.get()); }
-  int64* place() const { return static_cast<int64*>(places.get()); }
+  int64* position() const { return static_cast<int64*>(positions.get()); }
 };
 
-// How many bits the numbers up to n take: so many of a key are worth sorting.
+// The number of bits of the numbers up to n: only these bits of a key have to be sorted.
 inline int width_in_bits(int64 n) { return std::max<int>(1, std::bit_width(static_cast<std::uint64_t>(n))); }
 
-void sort(Keys& keys, int bits = 64);  // by their lowest bits, stable
-// The same by all bits, of each segment alone: segment s begins with begin[s], the last one ends with begin[segments].
+void sort(Keys& keys, int bits = 64);  // stable, by the lowest bits
+// The same by all bits, within each segment: segment s begins at begin[s], the last one ends at begin[segments].
 void sort_segments(Keys& keys, const std::int64_t* begin, int64 segments);
-void running_sum(const std::int64_t* in, std::int64_t* out, int64 n);     // each element with all before it
-int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // the same; returns the last, waits for it
+void running_sum(const std::int64_t* in, std::int64_t* out, int64 n);     // an inclusive prefix sum
+int64 inclusive_sum(const std::int64_t* in, std::int64_t* out, int64 n);  // the same; waits for the last element and
+                                                                          // returns it
 
-// Keys of 32 or 64 bits in order, and with each the number that came with it.
+// Sorted keys of 32 or 64 bits, and the number that belongs to each.
 template <class K>
 struct Sorted {
   std::shared_ptr<void> keys, numbers;
@@ -42,6 +43,6 @@ struct Sorted {
 };
 template <class K>
 Sorted<K> sorted_by(const K* keys, const std::uint32_t* numbers, int64 count, int bits);
-void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits);  // keys alone, by their lowest bits
+void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits);  // only keys, by the lowest bits
 
 }  // namespace diagsparse::cuda

@@ -13,10 +13,10 @@ static_assert(kHalfWarpSorts == 4 * 16 && kWarpSorts == 8 * 32, "what lanes hold
 // The lanes that sort a row together, half a warp or a warp.
 template <int Lanes>
 struct Sorter {
-  static constexpr int kMost = Lanes == 32 ? kWarpSorts : kHalfWarpSorts;  // products
+  static constexpr int kMost = Lanes == 32 ? kWarpSorts : kHalfWarpSorts;  // most products of a row
 
   int lane;
-  unsigned mask;  // of the lanes in their warp
+  unsigned mask;  // mask of these lanes in their warp
 
   __device__ Sorter() : lane(threadIdx.x % Lanes), mask(Lanes == 32 ? kAllLanes : 0xffffu << (threadIdx.x % 32 & 16)) {}
 
@@ -25,11 +25,11 @@ struct Sorter {
     return __shfl_sync(mask, v, other, Lanes);
   }
   __device__ int below(int v, int distance) const { return __shfl_up_sync(mask, v, distance, Lanes); }
-  __device__ unsigned those(bool yes) const {
+  __device__ unsigned ballot(bool yes) const {
     return __ballot_sync(mask, yes) >> (Lanes == 32 ? 0 : threadIdx.x % 32 & 16);
   }
 
-  // Sorts Lanes Items numbers, of which lane l has those at l, l + Lanes, ... (bitonic).
+  // Sorts Lanes Items numbers; lane l holds those at l, l + Lanes, ... (bitonic sort).
   template <int Items>
   __device__ void sort(int (&x)[Items]) const {
 #pragma unroll
@@ -51,42 +51,43 @@ struct Sorter {
     }
   }
 
-  // Writes the distinct columns of a list in order; returns how many there are.
+  // Writes the distinct columns of a list in order; returns their number.
   template <int Items>
-  __device__ int take_distinct(const int* list, int products, std::int32_t* col) const {
-    constexpr int behind = 0x7fffffff;  // every column
+  __device__ int write_distinct(const int* list, int products, std::int32_t* col) const {
+    constexpr int behind = 0x7fffffff;  // greater than every column
     int x[Items];
 #pragma unroll
     for (int r = 0; r < Items; ++r) x[r] = Lanes * r + lane < products ? list[Lanes * r + lane] : behind;
     sort(x);
-    int last = -1, count = 0;  // of those before
+    int last = -1, count = 0;  // last column and count of the previous items
 #pragma unroll
     for (int r = 0; r < Items; ++r) {
       const int before = below(x[r], 1);
-      const bool takes = x[r] != behind && x[r] != (lane == 0 ? last : before);
-      const unsigned taken = those(takes);
-      if (takes) col[count + __popc(taken & ((1u << lane) - 1))] = x[r];
-      count += __popc(taken);
+      const bool selects = x[r] != behind && x[r] != (lane == 0 ? last : before);
+      const unsigned selected = ballot(selects);
+      if (selects) col[count + __popc(selected & ((1u << lane) - 1))] = x[r];
+      count += __popc(selected);
       last = from(x[r], Lanes - 1);
     }
     return count;
   }
-  __device__ int take_distinct(const int* list, int products, std::int32_t* col) const {
-    if (products <= Lanes) return take_distinct<1>(list, products, col);
-    if (products <= 2 * Lanes) return take_distinct<2>(list, products, col);
-    if (products <= 4 * Lanes || Lanes < 32) return take_distinct<4>(list, products, col);
-    return take_distinct<8>(list, products, col);
+  __device__ int write_distinct(const int* list, int products, std::int32_t* col) const {
+    if (products <= Lanes) return write_distinct<1>(list, products, col);
+    if (products <= 2 * Lanes) return write_distinct<2>(list, products, col);
+    if (products <= 4 * Lanes || Lanes < 32) return write_distinct<4>(list, products, col);
+    return write_distinct<8>(list, products, col);
   }
 };
 
-// Rows of few products, those from `first` to `last` in the list: the lanes put their columns side by side, sort them
-// and take each once, into room for all products of the row, which ends at products_up_to[p].
+// Rows with few products, those from `first` to `last` in the list: the lanes gather their columns, sort them and write
+// each distinct one once. The output has space for all products of the row, and ends at products_up_to[p].
 template <int Lanes>
 __global__ void __launch_bounds__(kBlock, 6)
     sort_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* rows, int64 first, int64 last,
               const std::int64_t* products_up_to, std::int64_t* counts, std::int32_t* sorted) {
   using S = Sorter<Lanes>;
-  __shared__ int lists[kBlock / Lanes][S::kMost + Lanes % 32];  // those of a warp in banks of their own
+  __shared__ int lists[kBlock / Lanes][S::kMost + Lanes % 32];  // padded so that the lists of a warp begin in different
+                                                                // banks
   const S lanes;
   int* const list = lists[threadIdx.x / Lanes];
   const int lane = lanes.lane, group = lane / kGroup;
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(kBlock, 6)
   int filled = 0;
   for (int64 entry = a.indptr[i]; entry < stop; entry += Lanes) {
     const int here = static_cast<int>(min(static_cast<int64>(Lanes), stop - entry));
-    // Each lane: where a row of B begins, its length, and how many products come before it.
+    // Each lane: where a row of B begins, its length, and the number of products before it.
     int64 begin = 0;
     int length = 0;
     if (lane < here) {
@@ -120,11 +121,11 @@ __global__ void __launch_bounds__(kBlock, 6)
     filled += all;
   }
   __syncwarp(lanes.mask);
-  const int count = lanes.take_distinct(list, products, sorted + from_here);
+  const int count = lanes.write_distinct(list, products, sorted + from_here);
   if (lane == 0) counts[i + 1] = count;
 }
 
-// The same by a block of threads (radix sort).
+// The same by a thread block (radix sort).
 constexpr int kSortBlock = 128;
 static_assert(kBlockSorts == 16 * kSortBlock, "what its threads hold at most");
 
@@ -143,39 +144,39 @@ struct BlockSorter {
     struct {
       Scan::TempStorage scan;
       unsigned last[kSortBlock];
-    } taken;
+    } selected;
   };
 
   Shared& shared;
-  int low, span;  // columns
+  int low, span;  // the first column, and the last one minus the first
 
   __device__ unsigned column(int p, int products) const {
-    return p < products ? static_cast<unsigned>(shared.gathered.list[p] - low) : ~0u;  // behind every column
+    return p < products ? static_cast<unsigned>(shared.gathered.list[p] - low) : ~0u;  // greater than every column
   }
 
-  // Writes the distinct columns of the list in order; returns how many there are.
+  // Writes the distinct columns of the list in order; returns their number.
   template <int Items>
-  __device__ int take_distinct(int products, typename Sort<Items>::TempStorage& storage, std::int32_t* col) {
+  __device__ int write_distinct(int products, typename Sort<Items>::TempStorage& storage, std::int32_t* col) {
     const int t = static_cast<int>(threadIdx.x);
     unsigned x[Items];
 #pragma unroll
     for (int r = 0; r < Items; ++r) x[r] = column(r * kSortBlock + t, products);
     __syncthreads();
-    Sort<Items>(storage).Sort(x, 0, 32 - __clz(span + 1));  // all ones is more than span
+    Sort<Items>(storage).Sort(x, 0, 32 - __clz(span + 1));  // all ones is greater than span
     __syncthreads();
-    shared.taken.last[t] = x[Items - 1];
+    shared.selected.last[t] = x[Items - 1];
     __syncthreads();
-    const auto takes = [&](int r) {
-      const unsigned before = r > 0 ? x[r > 0 ? r - 1 : 0] : t > 0 ? shared.taken.last[t - 1] : ~0u;
+    const auto selects = [&](int r) {
+      const unsigned before = r > 0 ? x[r > 0 ? r - 1 : 0] : t > 0 ? shared.selected.last[t - 1] : ~0u;
       return x[r] != ~0u && x[r] != before;
     };
     int mine = 0, at, total;
 #pragma unroll
-    for (int r = 0; r < Items; ++r) mine += takes(r);
-    Scan(shared.taken.scan).ExclusiveSum(mine, at, total);
+    for (int r = 0; r < Items; ++r) mine += selects(r);
+    Scan(shared.selected.scan).ExclusiveSum(mine, at, total);
 #pragma unroll
     for (int r = 0; r < Items; ++r) {
-      if (takes(r)) col[at++] = static_cast<std::int32_t>(x[r]) + low;
+      if (selects(r)) col[at++] = static_cast<std::int32_t>(x[r]) + low;
     }
     return total;
   }
@@ -214,13 +215,13 @@ __global__ void __launch_bounds__(kSortBlock)
   }
   BlockSorter sorter{shared, ranges[i].low, ranges[i].high - ranges[i].low};
   std::int32_t* const col = sorted + from_here;
-  const int count = products <= 4 * kSortBlock   ? sorter.take_distinct<4>(products, shared.of_4, col)
-                    : products <= 8 * kSortBlock ? sorter.take_distinct<8>(products, shared.of_8, col)
-                                                 : sorter.take_distinct<16>(products, shared.of_16, col);
+  const int count = products <= 4 * kSortBlock   ? sorter.write_distinct<4>(products, shared.of_4, col)
+                    : products <= 8 * kSortBlock ? sorter.write_distinct<8>(products, shared.of_8, col)
+                                                 : sorter.write_distinct<16>(products, shared.of_16, col);
   if (t == 0) counts[i + 1] = count;
 }
 
-// A group writes them where they belong.
+// A group copies the columns of a row to their final position.
 __global__ void __launch_bounds__(kBlock)
     copy_sorted(const std::int32_t* rows, int64 count_of_rows, const std::int64_t* products_up_to,
                 const std::int32_t* sorted, const std::int64_t* counts, std::int32_t* col) {

@@ -1,24 +1,24 @@
-// The kernel "row" of formats whose rows lie at places that are equally far apart, those of neighbouring rows side by
-// side: ell and sell.
+// The kernel "row" of formats whose rows are stored at equal steps, with neighbouring rows next to each other: ell and
+// sell.
 //
 // y = alpha A x + beta y.
-//   A: stored row p is row a.row(p) of the matrix; its entries lie at the places from a.begin(p) to a.end(p), a.step()
-//   apart, of a.columns and a.values; its entry w is in the chunk a.chunk(p, w, place). Where its padding begins, a
-//   column is negative.  x: n, or n x k.  y: m, or m x k.
+//   A: stored row p is row a.row(p) of the matrix; its entries are at the positions from a.begin(p) to a.end(p),
+//   a.step() apart, of a.columns and a.values; its entry w is in the chunk a.chunk(p, w, position). Where its padding
+//   begins, a column is negative.  x: n, or n x k.  y: m, or m x k.
 //
-// A thread walks over the places of a row: neighbouring threads read neighbouring entries, and of x what these ask for,
-// through the caches. It ends at a.end(p), or where padding begins, so that nothing of it is multiplied. Where rows
-// are few and long, so that a thread each would leave the GPU idle, a block takes 32 of them and each of its warps a
-// part of every row:
+// A thread loops over the positions of a row: neighbouring threads read neighbouring entries, and the corresponding
+// elements of x through the caches. It stops at a.end(p), or where padding begins, so padding is not multiplied. If
+// rows are few and long, so that one thread per row would leave the GPU idle, a block processes 32 of them, and each of
+// its warps a part of every row:
 //
 //     entry      0  1  2  3  4  5  6  7  8  9 10 ...
-//     warp       0  1  2  3  4  5  6  7  0  1  2      their sums meet in shared memory, in order
+//     warp       0  1  2  3  4  5  6  7  0  1  2      their sums are added in shared memory, in order
 //
-// Where a few rows are much longer than others, a thread takes the first 64 entries of each, and then blocks take so
-// what is left.
+// If a few rows are much longer than others, a thread processes the first 64 entries of each row, and then blocks
+// process the rest of the long ones in this way.
 //
-// A row of blocks takes every gridDim.y-th column of x. The order of a sum follows from the matrix: the same bits on
-// every run.
+// A row of blocks processes every gridDim.y-th column of x. The order of a sum depends only on the matrix, so every run
+// gives the same bits.
 #pragma once
 
 #include "core/columns.hpp"
@@ -27,36 +27,36 @@
 
 namespace diagsparse::cuda {
 
-// The index of a column on its way, and its base.
+// A column index that has been loaded, and its base.
 template <class I>
 struct Fetched {
-  I index = static_cast<I>(-1);  // padding
+  I index = static_cast<I>(-1);  // initially padding
   std::int32_t base = 0;
 
   Fetched() = default;
-  __device__ Fetched(const Columns<I>& columns, int64 place, int64 chunk) : index(load(columns.indices + place)) {
+  __device__ Fetched(const Columns<I>& columns, int64 position, int64 chunk) : index(load(columns.indices + position)) {
     if (!std::is_signed_v<I> && columns.bases) base = load(columns.bases + chunk);
   }
-  // Negative where it is padding.
+  // Negative for padding.
   __device__ std::int32_t column() const {
     if constexpr (std::is_signed_v<I>) return index;
     else return Columns<I>::padding(index) ? -1 : index + base;
   }
 };
 
-// The sum over the places from `place` to `end` of stored row p, `step` of its entries apart. The first one is entry w.
+// The sum over the positions from `position` to `end` of stored row p, every `step`-th entry. The first one is entry w.
 template <class T, class A, class V>
-__device__ T sum_places(const A& a, int64 p, int64 place, int64 end, int64 w, int step, bool conj, const V* x,
-                        int64 x_row) {
-  constexpr int each = 4;  // on their way at once
+__device__ T sum_positions(const A& a, int64 p, int64 position, int64 end, int64 w, int step, bool conj, const V* x,
+                           int64 x_row) {
+  constexpr int each = 4;  // entries that are loaded together
   const int64 apart = step * a.step();
   T sum{};
-  for (; place < end; place += each * apart, w += each * step) {
+  for (; position < end; position += each * apart, w += each * step) {
     decltype(Fetched(a.columns, 0, 0)) fetched[each];
     std::remove_cvref_t<decltype(*a.values)> values[each];
 #pragma unroll
     for (int k = 0; k < each; ++k) {
-      const int64 e = place + k * apart;
+      const int64 e = position + k * apart;
       if (e >= end) continue;
       fetched[k] = Fetched(a.columns, e, a.chunk(p, w + k * step, e));
       values[k] = load(a.values + e);
@@ -71,39 +71,39 @@ __device__ T sum_places(const A& a, int64 p, int64 place, int64 end, int64 w, in
   return sum;
 }
 
-// The first `most` entries of each row.
+// Multiplies the first `most` entries of each row.
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    walk_rows(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols, int64 most,
-              const __grid_constant__ Update<Product<U, V>> update) {
+    multiply_rows(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols, int64 most,
+                  const __grid_constant__ Update<Product<U, V>> update) {
   const int64 p = thread_index();
   if (p >= a.rows) return;
   const int64 i = a.row(p), begin = a.begin(p), end = min(a.end(p), begin + most * a.step());
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    const auto sum = sum_places<Product<U, V>>(a, p, begin, end, 0, 1, conj, x.data + c * x.col, x.row);
+    const auto sum = sum_positions<Product<U, V>>(a, p, begin, end, 0, 1, conj, x.data + c * x.col, x.row);
     update.one(y.data + i * y.row + c * y.col, sum);
   }
 }
 
-constexpr int kUnit = 32, kWarps = kBlock / kUnit;  // rows of a block; warps, each with a part of them
+constexpr int kUnit = 32, kWarps = kBlock / kUnit;  // rows per block; warps, each with a part of them
 
-// The entries of each row from the one that is number `from` on; rows of blocks without any are left as they are.
+// Multiplies the entries of each row from number `from` on; rows without any are not changed.
 template <class A, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    multiply_rows_together(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-                           int64 from, const __grid_constant__ Update<Product<U, V>> update) {
+    multiply_rows_by_blocks(const A a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+                            int64 from, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ T of_warps[kWarps][kUnit];
   const int warp = threadIdx.x / kUnit, lane = threadIdx.x % kUnit;
   const int64 p = static_cast<int64>(blockIdx.x) * kUnit + lane, first = from + warp;
-  const bool there = p < a.rows;
-  const int64 begin = there ? a.begin(p) + first * a.step() : 0, end = there ? a.end(p) : 0;
+  const bool exists = p < a.rows;
+  const int64 begin = exists ? a.begin(p) + first * a.step() : 0, end = exists ? a.end(p) : 0;
   if (from > 0 && !__syncthreads_or(begin < end)) return;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    T sum = sum_places<T>(a, p, begin, end, first, kWarps, conj, x.data + c * x.col, x.row);
+    T sum = sum_positions<T>(a, p, begin, end, first, kWarps, conj, x.data + c * x.col, x.row);
     of_warps[warp][lane] = sum;
     __syncthreads();
-    if (warp == 0 && there) {
+    if (warp == 0 && exists) {
       for (int k = 1; k < kWarps; ++k) sum += of_warps[k][lane];
       update.one(y.data + a.row(p) * y.row + c * y.col, sum);
     }
@@ -111,22 +111,23 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// `places` are those of all rows, `longest` those of the longest one.
+// `positions`: number of positions of all rows; `longest`: that of the longest one.
 template <class A, class U, class V>
-void multiply_all_rows(const char* name, const A& a, int64 places, int64 longest, Op op, Scalar alpha, const Dense& x,
-                       Scalar beta, const Dense& y) {
+void multiply_all_rows(const char* name, const A& a, int64 positions, int64 longest, Op op, Scalar alpha,
+                       const Dense& x, Scalar beta, const Dense& y) {
   using T = Product<U, V>;
-  constexpr int64 few = 1 << 18, width = 32;  // threads that a large GPU runs at a time; entries
-  constexpr int64 alone = 64, much = 8;       // entries that a thread takes of a row where others are so much shorter
-  const auto walk = [&](auto kernel, int64 threads, int64 entry, Scalar keep) {
+  constexpr int64 few = 1 << 18, width = 32;    // threads that a large GPU runs at a time; entries
+  constexpr int64 own_entries = 64, ratio = 8;  // entries of a row for its own thread if others are much shorter; ratio
+                                                // of lengths
+  const auto run = [&](auto kernel, int64 threads, int64 entry, Scalar keep) {
     launch(name, kernel, blocks_by_columns(threads, x.cols), dim3(kBlock), a, op.conjugated, Block<const V>(x),
            Block<T>(y), x.cols, entry, Update<T>(alpha, keep));
   };
-  const auto together = multiply_rows_together<A, U, V>;
-  if (a.rows < few && places > width * a.rows) return walk(together, a.rows * kWarps, 0, beta);
-  const bool uneven = longest > much * std::max(alone, places / std::max<int64>(a.rows, 1));
-  walk(walk_rows<A, U, V>, a.rows, uneven ? alone : longest, beta);
-  if (uneven) walk(together, a.rows * kWarps, alone, 1.0);
+  const auto by_blocks = multiply_rows_by_blocks<A, U, V>;
+  if (a.rows < few && positions > width * a.rows) return run(by_blocks, a.rows * kWarps, 0, beta);
+  const bool uneven = longest > ratio * std::max(own_entries, positions / std::max<int64>(a.rows, 1));
+  run(multiply_rows<A, U, V>, a.rows, uneven ? own_entries : longest, beta);
+  if (uneven) run(by_blocks, a.rows * kWarps, own_entries, 1.0);
 }
 
 }  // namespace diagsparse::cuda

@@ -1,4 +1,4 @@
-// Rows by their lengths, on the GPU: sorted keys.
+// Sorts rows by their lengths on the GPU.
 #include "entries/sorted_keys.cuh"
 #include "layouts/rows.hpp"
 
@@ -8,7 +8,7 @@ namespace cuda {
 
 namespace {
 
-// Sorted, the rows of a window stay together, long ones first.
+// When sorted by these keys, the rows of a window stay together, longest first.
 __global__ void __launch_bounds__(kBlock)
     write_length_keys(const std::int64_t* indptr, int64 rows, int64 window, Key* keys, int64* numbers) {
   const int64 i = thread_index();
@@ -31,10 +31,10 @@ using namespace cuda;
 Array rows_by_length(const Matrix& csr, int64 window) {
   Keys keys(csr.rows);
   launch("write length keys", write_length_keys, blocks(csr.rows), dim3(kBlock), csr.index("indptr").as<std::int64_t>(),
-         csr.rows, window, keys.key(), keys.place());
+         csr.rows, window, keys.key(), keys.position());
   sort(keys);
   Array rows = Array::empty(DType::i32, {csr.rows});
-  launch("narrow", narrow, blocks(csr.rows), dim3(kBlock), keys.place(), csr.rows, rows.as<std::int32_t>());
+  launch("narrow", narrow, blocks(csr.rows), dim3(kBlock), keys.position(), csr.rows, rows.as<std::int32_t>());
   return rows;
 }
 

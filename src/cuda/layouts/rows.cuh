@@ -1,4 +1,4 @@
-// StoredRows on the GPU: a thread takes a stored row, so neighbouring threads read neighbouring positions.
+// StoredRows on the GPU: a thread processes a stored row, so neighbouring threads read neighbouring positions.
 #pragma once
 
 #include "core/compressed_rows.hpp"
@@ -64,11 +64,11 @@ __global__ void __launch_bounds__(kBlock) check_names(const A a, const Position*
 }
 
 template <class A>
-__global__ void __launch_bounds__(kBlock) check_lengths(const A a, Position* wrong) {
+__global__ void __launch_bounds__(kBlock) check_lengths(const A a, Position* invalid) {
   const int64 p = thread_index();
   if (p >= a.rows) return;
   const StoredRow r = a.stored_row(p);
-  if (a.row_lengths[p] < 0 || a.row_lengths[p] > (r.end - r.begin) / r.step) report(wrong, p);
+  if (a.row_lengths[p] < 0 || a.row_lengths[p] > (r.end - r.begin) / r.step) report(invalid, p);
 }
 
 template <class A>
@@ -128,7 +128,7 @@ Fault StoredRows<Layout>::fault_in_row_order(const Structure& structure) {
   using A = Layout<float, std::int32_t>;
   const A a = A::over(structure, nullptr);
   if (!a.row_order) return {};
-  const Firsts found;
+  const FirstFaults found;
   const Scratch<Position> named(a.rows);
   CUDA_CALL(cudaMemsetAsync(named.get(), 0xff, a.rows * sizeof(Position), stream()));
   launch("name rows", name_rows<A>, blocks(a.rows), dim3(kBlock), a, named.get(), found.outside());
@@ -142,7 +142,7 @@ Fault StoredRows<Layout>::fault_in_entries(const Structure& structure) {
   using namespace cuda;
   using A = Layout<float, std::int32_t>;
   const A a = A::over(structure, nullptr);
-  const Firsts lengths, entries;
+  const FirstFaults lengths, entries;
   if (a.row_lengths) {
     launch("check lengths", check_lengths<A>, blocks(a.rows), dim3(kBlock), a, lengths.outside());
     if (const Fault fault = lengths.fault(Fault::pointers); fault.kind != Fault::none) return fault;

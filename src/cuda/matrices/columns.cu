@@ -1,4 +1,4 @@
-// Short columns on the GPU: a warp takes a chunk, a lane a place.
+// Narrow columns on the GPU: a warp processes a chunk, and a lane a position.
 #include "core/columns.hpp"
 #include "device/faults.cuh"
 #include "device/lanes.cuh"
@@ -9,15 +9,15 @@ namespace cuda {
 
 namespace {
 
-// Where the chunk of this warp lies: chunks of lines of `length` places.
+// The position of this warp's chunk: lines of `length` positions are divided into chunks.
 struct Chunk {
-  int64 number, place;
-  bool within;  // whether this lane has a place in it
+  int64 number, position;
+  bool within;  // whether this lane has a position in it
 
   __device__ Chunk(int64 length, int64 of_line) {
     number = thread_index() / kChunk;
     const int64 at = number % of_line * kChunk + threadIdx.x % kChunk;
-    place = number / of_line * length + at;
+    position = number / of_line * length + at;
     within = at < length;
   }
 };
@@ -28,12 +28,12 @@ __global__ void __launch_bounds__(kBlock)
                    std::int32_t* bases, int64 reach, Position* unfit) {
   const Chunk chunk(length, of_line);
   if (chunk.number >= count) return;
-  const std::int32_t column = chunk.within ? columns[chunk.place] : -1;
+  const std::int32_t column = chunk.within ? columns[chunk.position] : -1;
   const std::int32_t low = __reduce_min_sync(~0u, column < 0 ? 0x7fffffff : column);
   const std::int32_t high = __reduce_max_sync(~0u, column), base = bases && high >= 0 ? low : 0;
   if (bases && threadIdx.x % kChunk == 0) bases[chunk.number] = base;
   if (high - base > reach) return report(unfit, chunk.number);
-  if (chunk.within) indices[chunk.place] = static_cast<I>(column < 0 ? -1 : column - base);
+  if (chunk.within) indices[chunk.position] = static_cast<I>(column < 0 ? -1 : column - base);
 }
 
 template <class I>
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kBlock) lengthen_chunks(const I* indices, cons
                                                           int64 of_line, int64 count, std::int32_t* columns) {
   const Chunk chunk(length, of_line);
   if (chunk.number >= count || !chunk.within) return;
-  columns[chunk.place] = column_from(indices[chunk.place], bases ? bases[chunk.number] : 0);
+  columns[chunk.position] = column_from(indices[chunk.position], bases ? bases[chunk.number] : 0);
 }
 
 template <class I>
@@ -63,7 +63,7 @@ using namespace cuda;
 
 int64 write_short(const Array& columns, const ColumnArrays& to) {
   const int64 length = length_of(columns.shape), count = ColumnArrays::bases_for(columns.shape).rows;
-  const Firsts unfit;
+  const FirstFaults unfit;
   with_index_type(to.indices.dtype, [&](auto zero) {
     using I = decltype(zero);
     launch("shorten columns", shorten_chunks<I>, blocks(count * kChunk), dim3(kBlock), columns.as<const std::int32_t>(),
@@ -88,7 +88,7 @@ int64 count_unpadded(const Array& indices) {
   CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(unsigned long long), stream()));
   with_index_type(indices.dtype, [&](auto zero) {
     using I = decltype(zero);
-    launch("count places", count_columns<I>, blocks(indices.size(), 4), dim3(kBlock), indices.as<const I>(),
+    launch("count columns", count_columns<I>, blocks(indices.size(), 4), dim3(kBlock), indices.as<const I>(),
            indices.size(), found.get());
   });
   return static_cast<int64>(download(found.get(), 1)[0]);

@@ -1,4 +1,4 @@
-// Between layouts on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
+// Conversions on the device: copies of diagonals, csr -> diagonals, diagonals -> csr.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "core/summary.hpp"
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// differs[m] becomes 1 where a value of move m is not the same here and there. Stores race, all with the same value.
+// Sets differs[m] to 1 if a value of move m differs. A benign race: all stores have the same value.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     compare_runs(const __grid_constant__ Runs<Move> moves, const T* from, const T* to, bool hermitian, int* differs) {
@@ -39,20 +39,20 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// Where row 0 of a diagonal would be stored, kNowhere where it is not: in a table of all diagonals, or found among the
-// spans.
-constexpr int64 kNowhere = -(int64{1} << 62);
+// The position at which row 0 of a diagonal would be stored, kNotStored if the diagonal is not stored: from a table of
+// all diagonals, or by a search in the spans.
+constexpr int64 kNotStored = -(int64{1} << 62);
 struct InTable {
   const int64* base;
   int64 rows;
   __device__ int64 operator()(int64 offset) const { return base[offset + rows - 1]; }
 };
 struct AmongSpans {
-  const Span* spans;  // by ascending offset
+  const Span* spans;  // sorted by offset
   int64 count;
   __device__ int64 operator()(int64 offset) const {
     const int64 d = bisect(0, count, [&](int64 s) { return spans[s].offset < offset; });
-    return d < count && spans[d].offset == offset ? spans[d].start - spans[d].row : kNowhere;
+    return d < count && spans[d].offset == offset ? spans[d].start - spans[d].row : kNotStored;
   }
 };
 
@@ -63,46 +63,46 @@ void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
     const Array spans = upload(layout.spans);
     return f(AmongSpans{spans.as<const Span>(), static_cast<int64>(layout.spans.size())});
   }
-  std::vector<int64> base(csr.rows + csr.cols, kNowhere);
+  std::vector<int64> base(csr.rows + csr.cols, kNotStored);
   for (const Span& s : layout.spans) base[s.offset + csr.rows - 1] = s.start - s.row;
   const Array table = upload(base);
   f(InTable{table.as<const int64>(), csr.rows});
 }
 
-// A warp takes a row and puts its entries where their diagonals are stored.
+// A warp processes a row and writes its entries to their diagonals.
 template <class T, class Base>
 __global__ void __launch_bounds__(kBlock) scatter_rows(const Csr<T> a, const Base base, T* values) {
   const int64 i = thread_index() / 32;
   if (i >= a.rows) return;
   for (int64 e = a.indptr[i] + threadIdx.x % 32; e < a.indptr[i + 1]; e += 32) {
     const int64 row_0 = base(a.indices[e] - i);
-    if (row_0 != kNowhere) values[row_0 + i] = a.values[e];
+    if (row_0 != kNotStored) values[row_0 + i] = a.values[e];
   }
 }
 
-// A thread takes a row: how many of its entries lie on no stored diagonal, and then what they are.
+// A thread processes a row: it counts the entries that are on no stored diagonal, and then copies them.
 template <class Base>
-__global__ void __launch_bounds__(kBlock) count_beside(const Csr<float> a, const Base base, std::int64_t* counts) {
+__global__ void __launch_bounds__(kBlock) count_outside(const Csr<float> a, const Base base, std::int64_t* counts) {
   const int64 i = thread_index();
   if (i >= a.rows) return;
   int64 count = 0;
-  for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) count += base(a.indices[e] - i) == kNowhere;
+  for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) count += base(a.indices[e] - i) == kNotStored;
   counts[i] = count;
 }
 template <class T, class Base>
 __global__ void __launch_bounds__(kBlock)
-    copy_beside(const Csr<T> a, const Base base, const std::int64_t* indptr, std::int32_t* indices, T* values) {
+    copy_outside(const Csr<T> a, const Base base, const std::int64_t* indptr, std::int32_t* indices, T* values) {
   const int64 i = thread_index();
   if (i >= a.rows) return;
   int64 to = indptr[i];
   for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-    if (base(a.indices[e] - i) != kNowhere) continue;
+    if (base(a.indices[e] - i) != kNotStored) continue;
     indices[to] = a.indices[e];
     values[to++] = a.values[e];
   }
 }
 
-// A thread takes a row: counts its nonzeros (out == nullptr) or writes them, by ascending column.
+// A thread processes a row: it counts its nonzeros (out == nullptr) or writes them, by ascending column.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     gather_row(const Span* spans, int64 count, const T* values, bool conj, int64 rows, std::int64_t* counts,
@@ -183,13 +183,13 @@ Matrix entries_outside(const Matrix& m, const Layout& diagonals) {
   auto* const start = indptr.as<std::int64_t>();
   with_starts(m, diagonals, [&](const auto& base) {
     using Base = std::decay_t<decltype(base)>;
-    launch("count beside", count_beside<Base>, blocks(m.rows), dim3(kBlock), Csr<float>::of(m), base, start + 1);
+    launch("count outside", count_outside<Base>, blocks(m.rows), dim3(kBlock), Csr<float>::of(m), base, start + 1);
     const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
     indices = Array::empty(DType::i32, {count});
     values = Array::empty(m.dtype, {count});
     with_value_type(m.dtype, [&](auto zero) {
       using T = decltype(zero);
-      launch("copy beside", copy_beside<T, Base>, blocks(m.rows), dim3(kBlock), Csr<T>::of(m), base, start,
+      launch("copy outside", copy_outside<T, Base>, blocks(m.rows), dim3(kBlock), Csr<T>::of(m), base, start,
              indices.as<std::int32_t>(), values.as<T>());
     });
   });

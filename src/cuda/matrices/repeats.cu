@@ -1,4 +1,4 @@
-// Whether the diagonals of csr repeat, on the device: a thread takes a row.
+// Checks on the device whether the diagonals of csr are periodic: a thread processes a row.
 #include "core/repeats.hpp"
 #include "core/summary.hpp"
 #include "device/launch.cuh"

@@ -1,4 +1,4 @@
-// Counting, scaling and reading the stored values of any format.
+// Counts, scales and reads the stored values of any format.
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
 #include "core/summary.hpp"
@@ -104,12 +104,12 @@ Matrix scaled_by(const Matrix& a, bool conjugated, const Dense& dense) {
 Array entries_on_diagonal(const Matrix& a, Op op, int64 k) {
   using namespace cuda;
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  const Coordinates places = Coordinates::of(a, op);
+  const Coordinates positions = Coordinates::of(a, op);
   Array out = Array::zeros(a.dtype, {diagonal_length(rows, cols, k)});
   with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     launch("diagonal", read_diagonal<T>, blocks(a.values.size()), dim3(kBlock), a.values.as<T>(), a.values.size(),
-           op.conjugated, places, k, first_row(k), out.as<T>());
+           op.conjugated, positions, k, first_row(k), out.as<T>());
   });
   return out;
 }

@@ -1,4 +1,4 @@
-// What is asked of a matrix before it is converted, on the device: only the answers come to the host.
+// Statistics of a matrix for its conversion, computed on the device: only the results are copied to the host.
 #include "core/compressed_rows.hpp"
 #include "core/summary.hpp"
 #include "core/symmetry.hpp"
@@ -34,18 +34,18 @@ __global__ void __launch_bounds__(kBlock) count_lines(const std::int64_t* indptr
   if (i < lines) counts[i] = static_cast<Key>(indptr[i + 1] - indptr[i]);
 }
 
-constexpr int kTogether = 64;  // entries of a row that are counted together with those of its neighbours
+constexpr int kGrouped = 64;  // entries of a row that are counted together with those of its neighbours
 constexpr unsigned kWarp = 0xffffffffu;
 
-// counts[d] = how many entries lie on diagonal d, counted from the lowest one. A warp takes 32 rows: the w-th entries
-// of neighbouring rows often lie on one diagonal, and are added as one. What a row has beyond kTogether entries is
-// shared out among the warp.
+// counts[d] = number of entries on diagonal d, counted from the lowest one. A warp processes 32 rows: the w-th entries
+// of neighbouring rows are often on the same diagonal, and are added in one operation. The entries of a row beyond
+// kGrouped are divided among the warp.
 __global__ void __launch_bounds__(kBlock) count_entries(const Csr<float> a, unsigned* counts) {
   const int64 i = thread_index(), lowest = 1 - a.rows;
   const int lane = threadIdx.x % 32;
   int64 e = i < a.rows ? a.indptr[i] : 0;
   const int64 end = i < a.rows ? a.indptr[i + 1] : 0;
-  for (int w = 0; w < kTogether; ++w) {
+  for (int w = 0; w < kGrouped; ++w) {
     const unsigned more = __ballot_sync(kWarp, e < end);
     if (more == 0) return;
     if (e < end) {
@@ -57,15 +57,16 @@ __global__ void __launch_bounds__(kBlock) count_entries(const Csr<float> a, unsi
     __syncwarp();
   }
   for (unsigned longer = __ballot_sync(kWarp, e < end); longer != 0; longer &= longer - 1) {
-    const int whose = __ffs(static_cast<int>(longer)) - 1;
-    const int64 row = __shfl_sync(kWarp, i, whose), last = __shfl_sync(kWarp, end, whose);
-    for (int64 at = __shfl_sync(kWarp, e, whose) + lane; at < last; at += 32) {
+    const int owner_lane = __ffs(static_cast<int>(longer)) - 1;
+    const int64 row = __shfl_sync(kWarp, i, owner_lane), last = __shfl_sync(kWarp, end, owner_lane);
+    for (int64 at = __shfl_sync(kWarp, e, owner_lane) + lane; at < last; at += 32) {
       atomicAdd(counts + (a.indices[at] - row - lowest), 1u);
     }
   }
 }
 
-// counts[d] = 1 where entries lie on diagonal d: a warp takes a row. Stores race, all with the same value.
+// counts[d] = 1 if there are entries on diagonal d: a warp processes a row. A benign race: all stores have the same
+// value.
 __global__ void __launch_bounds__(kBlock) mark_diagonals(const Csr<float> a, unsigned* counts) {
   const int64 i = thread_index() / 32;
   if (i >= a.rows) return;
@@ -77,12 +78,12 @@ __global__ void __launch_bounds__(kBlock) mark_diagonals(const Csr<float> a, uns
 
 // The same without a table: writes the diagonal of each entry.
 __global__ void __launch_bounds__(kBlock)
-    list_diagonals(const Csr<float> a, int64 count, const Coordinates places, Key* diagonals) {
+    list_diagonals(const Csr<float> a, int64 count, const Coordinates positions, Key* diagonals) {
   const int64 e = thread_index();
-  if (e < count) diagonals[e] = static_cast<Key>(a.indices[e] - places.row_of(e) + a.rows - 1);
+  if (e < count) diagonals[e] = static_cast<Key>(a.indices[e] - positions.row_of(e) + a.rows - 1);
 }
 
-// heads[t] = 1 where something is counted in a table, and where a number first stands in a sorted list.
+// heads[t] = 1 if the count in a table is not zero, or at the first occurrence of a number in a sorted list.
 __global__ void __launch_bounds__(kBlock) mark_counted(const unsigned* counts, int64 size, std::int64_t* heads) {
   const int64 t = thread_index();
   if (t < size) heads[t] = counts[t] != 0;
@@ -92,29 +93,29 @@ __global__ void __launch_bounds__(kBlock) mark_first(const Key* sorted, int64 si
   if (t < size) heads[t] = t == 0 || sorted[t] != sorted[t - 1];
 }
 
-// With heads summed up: the numbers that occur, and how often they do, or where they begin.
-__global__ void __launch_bounds__(kBlock) take_counted(const unsigned* counts, const std::int64_t* heads, int64 size,
-                                                       std::int64_t* numbers, std::int64_t* times) {
+// With the running sum of heads: the numbers that occur, and how often they do, or where they begin.
+__global__ void __launch_bounds__(kBlock) compact_counts(const unsigned* counts, const std::int64_t* heads, int64 size,
+                                                         std::int64_t* numbers, std::int64_t* times) {
   const int64 t = thread_index();
   if (t >= size || counts[t] == 0) return;
   numbers[heads[t] - 1] = t;
   times[heads[t] - 1] = counts[t];
 }
-__global__ void __launch_bounds__(kBlock)
-    take_first(const Key* sorted, const std::int64_t* heads, int64 size, std::int64_t* numbers, std::int64_t* begins) {
+__global__ void __launch_bounds__(kBlock) compact_heads(const Key* sorted, const std::int64_t* heads, int64 size,
+                                                        std::int64_t* numbers, std::int64_t* begins) {
   const int64 t = thread_index();
   if (t >= size || (t > 0 && sorted[t] == sorted[t - 1])) return;
   numbers[heads[t] - 1] = static_cast<std::int64_t>(sorted[t]);
   begins[heads[t] - 1] = t;
 }
 
-// The first entry of row i whose column is not below `column`; the end of the row where there is none.
+// The first entry of row i whose column is not less than `column`; the end of the row if there is none.
 template <class T>
 __device__ int64 entry_from(const Csr<T>& a, int64 i, int64 column) {
   return bisect(a.indptr[i], a.indptr[i + 1], [&](int64 e) { return a.indices[e] < column; });
 }
 
-// A thread takes a row: found[0] and found[1] are the most and all entries in columns below `column`.
+// A thread processes a row: found[0] and found[1] are the largest number and the sum of leading entries.
 __global__ void __launch_bounds__(kBlock) add_leading(const Csr<float> a, Leading leading, unsigned long long* found) {
   const int64 i = thread_index();
   if (i >= a.rows) return;
@@ -136,22 +137,22 @@ __device__ bool opens_block(const Csr<float>& a, int64 i, int64 e, int64 size) {
 }
 
 __global__ void __launch_bounds__(kBlock)
-    count_opened(const Csr<float> a, int64 count, const Coordinates places, int64 size, unsigned long long* blocks) {
+    count_opened(const Csr<float> a, int64 count, const Coordinates positions, int64 size, unsigned long long* blocks) {
   const int64 e = thread_index();
-  const int opened = __syncthreads_count(e < count && opens_block(a, places.row_of(e), e, size));
+  const int opened = __syncthreads_count(e < count && opens_block(a, positions.row_of(e), e, size));
   if (threadIdx.x == 0 && opened > 0) atomicAdd(blocks, static_cast<unsigned long long>(opened));
 }
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    find_broken(const Csr<T> a, int64 count, const Coordinates places, unsigned* broken) {
+    find_broken(const Csr<T> a, int64 count, const Coordinates positions, unsigned* broken) {
   const int64 e = thread_index();
   if (e >= count) return;
   const unsigned known = *static_cast<volatile unsigned*>(broken);
   if (known == kEverySymmetry) return;
   const T value = a.values[e];
   if (is_zero(value)) return;
-  const int64 i = places.row_of(e), j = a.indices[e], mirror = entry_from(a, j, i);
+  const int64 i = positions.row_of(e), j = a.indices[e], mirror = entry_from(a, j, i);
   const bool mirrored = mirror < a.indptr[j + 1] && a.indices[mirror] == i;
   const unsigned found = mirrored ? symmetries_broken_by(value, a.values[mirror]) : kEverySymmetry;
   if (found & ~known) atomicOr(broken, found);
@@ -171,12 +172,12 @@ Tally tally_of_table(const unsigned* counts, int64 size) {
   launch("mark counted", mark_counted, blocks(size), dim3(kBlock), counts, size, heads.get());
   const int64 found = inclusive_sum(heads.get(), heads.get(), size);
   const Scratch<std::int64_t> numbers(found), times(found);
-  launch("take counted", take_counted, blocks(size), dim3(kBlock), counts, heads.get(), size, numbers.get(),
+  launch("compact counts", compact_counts, blocks(size), dim3(kBlock), counts, heads.get(), size, numbers.get(),
          times.get());
   return {download(numbers.get(), found), download(times.get(), found)};
 }
 
-// Of numbers below 2^bits in any order.
+// For numbers below 2^bits in any order.
 Tally tally_of_list(std::shared_ptr<void> list, int64 size, int bits) {
   sort_keys(list, size, bits);
   const auto* sorted = static_cast<const Key*>(list.get());
@@ -184,21 +185,22 @@ Tally tally_of_list(std::shared_ptr<void> list, int64 size, int bits) {
   launch("mark first", mark_first, blocks(size), dim3(kBlock), sorted, size, heads.get());
   const int64 found = inclusive_sum(heads.get(), heads.get(), size);
   const Scratch<std::int64_t> numbers(found), begins(found);
-  launch("take first", take_first, blocks(size), dim3(kBlock), sorted, heads.get(), size, numbers.get(), begins.get());
+  launch("compact heads", compact_heads, blocks(size), dim3(kBlock), sorted, heads.get(), size, numbers.get(),
+         begins.get());
   Tally result{download(numbers.get(), found), download(begins.get(), found)};
   for (int64 t = 0; t < found; ++t) result.times[t] = (t + 1 < found ? result.times[t + 1] : size) - result.times[t];
   return result;
 }
 
-// The diagonals on which entries lie, counted from the lowest one; how many lie on each only where they are `counted`.
+// The diagonals that have entries, counted from the lowest one; the number of entries on each only if `counted`.
 Tally tally_of_diagonals(const Matrix& csr, bool counted) {
   const int64 entries = csr.values.size();
   if (csr.rows == 0 || csr.cols == 0) return {};
   const Csr<float> a = structure_of(csr);
-  const Coordinates places = Coordinates::of(csr, {});
+  const Coordinates positions = Coordinates::of(csr, {});
   if (!table_is_worthwhile(a.rows, a.cols, entries)) {
     const std::shared_ptr<void> list = allocate(entries * static_cast<int64>(sizeof(Key)));
-    launch("list diagonals", list_diagonals, blocks(entries), dim3(kBlock), a, entries, places,
+    launch("list diagonals", list_diagonals, blocks(entries), dim3(kBlock), a, entries, positions,
            static_cast<Key*>(list.get()));
     return tally_of_list(list, entries, 33);  // rows + cols < 2^32
   }
@@ -245,8 +247,8 @@ LeadingEntries count_leading(const Matrix& csr, Leading leading) {
   const Scratch<unsigned long long> found(2);
   CUDA_CALL(cudaMemsetAsync(found.get(), 0, 2 * sizeof(unsigned long long), stream()));
   launch("count leading", add_leading, blocks(csr.rows), dim3(kBlock), structure_of(csr), leading, found.get());
-  const auto told = download(static_cast<const unsigned long long*>(found.get()), 2);
-  return {static_cast<int64>(told[0]), static_cast<int64>(told[1])};
+  const auto totals = download(static_cast<const unsigned long long*>(found.get()), 2);
+  return {static_cast<int64>(totals[0]), static_cast<int64>(totals[1])};
 }
 
 std::vector<int64> find_occupied_diagonals(const Matrix& csr) {

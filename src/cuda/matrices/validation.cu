@@ -1,4 +1,4 @@
-// Validation on a GPU: index arrays and diagonals, read once, and the first fault brought to the host.
+// Validation on a GPU: index arrays and diagonals are read once, and the first fault is copied to the host.
 #include "core/validation.hpp"
 #include "device/bisection.cuh"
 #include "device/faults.cuh"
@@ -9,17 +9,18 @@ namespace diagsparse {
 namespace cuda {
 namespace {
 
-// A thread takes a line: its pointer is not below the one before it; the first is 0, the last the count of indices.
+// A thread checks a line: its pointer is not less than the previous one; the first is 0, the last the number of
+// indices.
 __global__ void __launch_bounds__(kBlock)
-    check_pointers(const std::int64_t* indptr, int64 lines, int64 count, Position* wrong) {
+    check_pointers(const std::int64_t* indptr, int64 lines, int64 count, Position* invalid) {
   const int64 line = thread_index();
   if (line > lines) return;
   const int64 here = indptr[line];
   const bool falls = line == 0 ? here != 0 : here < indptr[line - 1];
-  if (falls || (line == lines && here != count)) report(wrong, line);
+  if (falls || (line == lines && here != count)) report(invalid, line);
 }
 
-// A thread takes an index: it lies in the matrix, and after the one before it unless it begins a line.
+// A thread checks an index: it is inside the matrix, and greater than the previous one unless it begins a line.
 __global__ void __launch_bounds__(kBlock)
     check_indices(const std::int64_t* indptr, int64 lines, const std::int32_t* indices, int64 count, int64 extent,
                   Position* outside, Position* order) {
@@ -32,7 +33,7 @@ __global__ void __launch_bounds__(kBlock)
   if (indptr[line] != e) report(order, e);
 }
 
-// A thread takes an entry: it lies in the matrix, and after the one before it.
+// A thread checks an entry: it is inside the matrix, and after the previous one.
 __global__ void __launch_bounds__(kBlock) check_pairs(const std::int32_t* row, const std::int32_t* col, int64 count,
                                                       int64 rows, int64 cols, Position* outside, Position* order) {
   const int64 e = thread_index();
@@ -43,9 +44,9 @@ __global__ void __launch_bounds__(kBlock) check_pairs(const std::int32_t* row, c
 }
 
 template <class T>
-__global__ void __launch_bounds__(kBlock) check_real(const T* values, int64 count, Position* wrong) {
+__global__ void __launch_bounds__(kBlock) check_real(const T* values, int64 count, Position* invalid) {
   const int64 t = thread_index();
-  if (t < count && values[t].im != 0) report(wrong, t);
+  if (t < count && values[t].im != 0) report(invalid, t);
 }
 
 }  // namespace
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(kBlock) check_real(const T* values, int64 coun
 using namespace cuda;
 
 Fault cuda::fault_in_pointers(const std::int64_t* pointers, int64 lines, int64 count) {
-  const Firsts found;
+  const FirstFaults found;
   launch("check pointers", check_pointers, blocks(lines + 1), dim3(kBlock), pointers, lines, count, found.outside());
   return found.fault(Fault::pointers);
 }
@@ -64,14 +65,14 @@ Fault fault_in_lines(const Array& indptr, const Array& indices, int64 lines, int
   const auto* starts = indptr.as<const std::int64_t>();
   const int64 count = indices.size();
   if (const Fault fault = fault_in_pointers(starts, lines, count); fault.kind != Fault::none) return fault;
-  const Firsts positions;
+  const FirstFaults positions;
   launch("check indices", check_indices, blocks(count), dim3(kBlock), starts, lines, indices.as<const std::int32_t>(),
          count, extent, positions.outside(), positions.order());
   return positions.fault(Fault::outside);
 }
 
 Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols) {
-  const Firsts positions;
+  const FirstFaults positions;
   launch("check entries", check_pairs, blocks(row.size()), dim3(kBlock), row.as<const std::int32_t>(),
          col.as<const std::int32_t>(), row.size(), rows, cols, positions.outside(), positions.order());
   return positions.fault(Fault::outside);
@@ -81,7 +82,7 @@ bool all_real(const Array& values, int64 first, int64 count) {
   return with_value_type(values.dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (is_complex<T>) {
-      const Firsts positions;
+      const FirstFaults positions;
       launch("check diagonal", check_real<T>, blocks(count), dim3(kBlock), values.as<const T>() + first, count,
              positions.outside());
       return positions.fault(Fault::outside).kind == Fault::none;

@@ -1,8 +1,8 @@
-// Sums of blocks of C: what kernels that multiply pairs of blocks read, and how they end.
+// Sums of blocks of C: the arguments of kernels that multiply pairs of blocks, and how they write their results.
 //
-// Lane l of a warp has elements (l / 4, 2 (l % 4)) and its neighbour of a block of C. Places that are not stored are
-// multiplied as zeros. So a sum that is infinite or no number is left, and noted; a second launch sums such elements
-// from what is stored alone, and ends at once where nothing was noted.
+// Lane l of a warp holds elements (l / 4, 2 (l % 4)) and the next one of a block of C. Elements that are not stored are
+// multiplied as zeros. Therefore a sum that is not finite is not written, but recorded; a second launch recomputes such
+// sums from the stored elements only, and ends immediately if none was recorded.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@
 
 namespace diagsparse::cuda::bmsparse {
 
-constexpr int kWarps = kBlock / 32;  // of a block of threads
+constexpr int kWarps = kBlock / 32;  // warps per thread block
 
-// Whether a run of the plan met a sum that is infinite or no number: the number of the last such run.
-struct Wrong {
+// Whether a sum in a run of the plan was not finite: the number of the last such run.
+struct NonFinite {
   Array run = Array::zeros(DType::u64, {1});
   std::atomic<unsigned long long> runs{0};
 
@@ -25,10 +25,10 @@ struct Wrong {
     f(run);
   }
 };
-inline std::shared_ptr<Wrong> wrong_of(const Plan& plan) {
-  return cached<Wrong>(plan.cache, "wrong", [] { return std::make_shared<Wrong>(); });
+inline std::shared_ptr<NonFinite> non_finite_of(const Plan& plan) {
+  return cached<NonFinite>(plan.cache, "non-finite sums", [] { return std::make_shared<NonFinite>(); });
 }
-inline void prepare_sums(const Plan& plan) { wrong_of(plan); }
+inline void prepare_sums(const Plan& plan) { non_finite_of(plan); }
 
 // A run of a plan.
 template <class U, class V>
@@ -37,13 +37,13 @@ struct Call {
 
   Source<U> a;
   Source<V> b;
-  int64 blocks;  // of C
+  int64 blocks;  // number of blocks of C
   const Bitmap* bitmap;
   const std::int64_t *begin, *pair_begin;
   const int2* pairs;
   T* values;
   Update<T> update;
-  unsigned long long *wrong, run;
+  unsigned long long *non_finite, run;
 
   Call(const Plan& plan, const Matrix& left, const Matrix& right, Scalar alpha, Scalar beta, Matrix& c)
       : a(left, plan.op_a),
@@ -57,17 +57,17 @@ struct Call {
         update(alpha, beta) {
     used_on_this_stream(block_work(plan).indptr);
     used_on_this_stream(block_work(plan).pairs);
-    const std::shared_ptr<Wrong> noted = wrong_of(plan);
-    wrong = noted->run.as<unsigned long long>();
+    const std::shared_ptr<NonFinite> noted = non_finite_of(plan);
+    non_finite = noted->run.as<unsigned long long>();
     run = ++noted->runs;
   }
 
-  // Element (r, c) of block p of C, from what is stored alone, in double precision.
+  // Element (r, c) of block p of C from the stored elements only, in double precision.
   __device__ T stored_sum(unsigned p, int r, int c) const {
     Wide<T> sum{};
     for (std::int64_t e = pair_begin[p]; e < pair_begin[p + 1]; ++e) {
-      const Piece<U> of_a = a.piece(pairs[e].x);
-      const Piece<V> of_b = b.piece(pairs[e].y);
+      const BlockView<U> of_a = a.view(pairs[e].x);
+      const BlockView<V> of_b = b.view(pairs[e].y);
       for (int k = 0; k < kLanes; ++k) {
         if (!a.has(of_a, r, k) || !b.has(of_b, k, c)) continue;
         sum += multiply(convert<Wide<U>>(a.value(of_a, r, k)), convert<Wide<V>>(b.value(of_b, k, c)));
@@ -76,18 +76,19 @@ struct Call {
     return convert<T>(sum);
   }
 
-  // Writes the lane's two sums where C stores them, or notes them; a careful pass writes only those.
+  // Writes those of the lane's two sums that C stores, or records that they are not finite; a careful pass writes only
+  // those that are not.
   template <bool careful, class S>
   __device__ void end(unsigned p, const S& sums) const {
     const int row = threadIdx.x % 32 / 4, col = 2 * (threadIdx.x % 4);
     const Bitmap stored = up_to(bitmap[p], kLanes * row + col + 1);
-    T* const last = values + begin[p] + __popcll(stored) - 1;  // of this lane's two
+    T* const last = values + begin[p] + __popcll(stored) - 1;  // position of the last of this lane's two
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
       if (!(stored >> (1 - v) & 1)) continue;
       T* const to = last - (v == 0 ? static_cast<int>(stored & 1) : 0);
       if (sums.finite(v) == careful) {
-        if constexpr (!careful) atomicMax(wrong, run);
+        if constexpr (!careful) atomicMax(non_finite, run);
         continue;
       }
       if constexpr (careful) update.one(to, stored_sum(p, row, col + v));
@@ -97,8 +98,8 @@ struct Call {
   }
 };
 
-// Starts both passes; a warp takes `each` blocks of C at once.
-constexpr unsigned kCareful = 1024;  // blocks of threads that look after sums which are mostly none
+// Launches both passes; a warp computes `each` blocks of C at once.
+constexpr unsigned kCareful = 1024;  // thread blocks that look for sums to recompute, of which there are usually none
 template <class C, class Kernel>
 void start_both(const C& call, Kernel plain, Kernel careful, int each = 1) {
   const dim3 grid = blocks(32 * ceil_div(call.blocks, each));

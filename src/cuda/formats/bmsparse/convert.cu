@@ -1,4 +1,4 @@
-// bmsparse on the GPU: from rows and to rows, blocks column by column, and validation.
+// bmsparse on the GPU: conversion from and to rows, blocks in the order of columns, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "device/faults.cuh"
@@ -12,16 +12,16 @@ namespace cuda::bmsparse {
 
 namespace {
 
-constexpr Key kElements = kTile * kTile;  // of a block
+constexpr Key kElements = kTile * kTile;  // elements per block
 
-// ---- From rows: entries are sorted by block and place, a thread takes an entry ------------------------
+// ---- From rows: entries are sorted by block and position; a thread processes an entry ----------------------
 __global__ void __launch_bounds__(kBlock)
-    write_block_keys(const Coordinates from, int64 count, int64 across, Key* keys, int64* places) {
+    write_block_keys(const Coordinates from, int64 count, int64 across, Key* keys, int64* positions) {
   const int64 e = thread_index();
   if (e >= count) return;
   const int64 i = from.row_of(e), j = from.col_of(e);
   keys[e] = (i / kTile * across + j / kTile) * kElements + i % kTile * kTile + j % kTile;
-  places[e] = e;
+  positions[e] = e;
 }
 
 __global__ void __launch_bounds__(kBlock) mark_blocks(const Key* keys, int64 count, std::int64_t* heads) {
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kBlock) mark_blocks(const Key* keys, int64 cou
   if (e < count) heads[e] = e == 0 || keys[e] / kElements != keys[e - 1] / kElements;
 }
 
-// `block`: one more than the number of each entry's block.
+// `block`: the index of each entry's block, plus one.
 __global__ void __launch_bounds__(kBlock)
     write_blocks(const Key* keys, int64 count, int64 across, const std::int64_t* block, std::int32_t* col,
                  Bitmap* bitmap, std::int64_t* begin) {
@@ -62,16 +62,16 @@ __global__ void __launch_bounds__(kBlock) point_rows(const Key* keys, int64 coun
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    gather_values(const T* values, const int64* places, int64 count, T* gathered) {
+    gather_values(const T* values, const int64* positions, int64 count, T* gathered) {
   const int64 e = thread_index();
-  if (e < count) gathered[e] = values[places[e]];
+  if (e < count) gathered[e] = values[positions[e]];
 }
 
-// ---- To rows: a warp takes a row of blocks, four blocks at once, and a lane one row of a block -----------
+// ---- To rows: a warp processes a row of blocks, four blocks at once, and a lane one row of a block -----------
 struct RowOfBlock {
-  int64 begin, end;  // the row's blocks
-  int64 row;         // of the matrix
-  int r, q;          // of the block, and which one of four
+  int64 begin, end;  // range of the row's blocks
+  int64 row;         // row of the matrix
+  int r, q;          // row of the block, and which one of four blocks
 
   __device__ explicit RowOfBlock(const int64* indptr) {
     const int64 i = thread_index() / 32;
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kBlock)
     const Bitmap bitmap = p < mine.end ? a.bitmap[p] : 0;
     unsigned set = row_bits(bitmap, mine.r);
     const int count = __popc(set);
-    int end = count;  // with those of the blocks before
+    int end = count;  // including those of the previous blocks
     for (int step = 1; step < 4; step *= 2) {
       const int below = __shfl_up_sync(~0u, end, step * kTile);
       if (mine.q >= step) end += below;
@@ -120,22 +120,22 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// ---- By columns, and validation: a thread takes a block --------------------------------------------------
+// ---- By columns, and validation: a thread processes a block --------------------------------------------------
 __device__ int64 row_of(const Bmsparse<char>& a, int64 p) {
   return bisect(1, tiles_along(a.rows), [&](int64 i) { return a.indptr[i] <= p; }) - 1;
 }
 
 __global__ void __launch_bounds__(kBlock)
-    write_column_keys(const Bmsparse<char> a, int64 count, Key* keys, int64* places) {
+    write_column_keys(const Bmsparse<char> a, int64 count, Key* keys, int64* positions) {
   const int64 p = thread_index();
   if (p >= count) return;
   keys[p] = make_key(a.col[p], row_of(a, p));
-  places[p] = p;
+  positions[p] = p;
 }
 
-__global__ void __launch_bounds__(kBlock) write_numbers(const int64* places, int64 count, std::int32_t* number) {
+__global__ void __launch_bounds__(kBlock) write_numbers(const int64* positions, int64 count, std::int32_t* number) {
   const int64 p = thread_index();
-  if (p < count) number[p] = static_cast<std::int32_t>(places[p]);
+  if (p < count) number[p] = static_cast<std::int32_t>(positions[p]);
 }
 
 __global__ void __launch_bounds__(kBlock)
@@ -163,7 +163,7 @@ Matrix blocks_from_rows(const Matrix& m) {
   const Coordinates from = Coordinates::of(m, {});
   Keys keys(count);
   launch("write keys", write_block_keys, cuda::blocks(count), dim3(kBlock), from, count, across, keys.key(),
-         keys.place());
+         keys.position());
   sort(keys, std::bit_width(static_cast<Key>(rows * across) * kElements));
   const Scratch<std::int64_t> block(count);
   launch("mark blocks", mark_blocks, cuda::blocks(count), dim3(kBlock), keys.key(), count, block.get());
@@ -177,8 +177,8 @@ Matrix blocks_from_rows(const Matrix& m) {
   Array values = Array::empty(m.dtype, {count});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch("gather values", gather_values<T>, cuda::blocks(count), dim3(kBlock), m.values.as<T>(), keys.place(), count,
-           values.as<T>());
+    launch("gather values", gather_values<T>, cuda::blocks(count), dim3(kBlock), m.values.as<T>(), keys.position(),
+           count, values.as<T>());
   });
   return {
       bmsparse_structure(m.rows, m.cols, std::move(indptr), std::move(col), std::move(bitmap), std::move(begin), count),
@@ -206,11 +206,11 @@ std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {
     const auto a = Bmsparse<char>::over(structure, nullptr);
     const int64 count = static_cast<const Indices&>(structure).at("block_col").size();
     Keys keys(count);
-    launch("write keys", write_column_keys, cuda::blocks(count), dim3(kBlock), a, count, keys.key(), keys.place());
+    launch("write keys", write_column_keys, cuda::blocks(count), dim3(kBlock), a, count, keys.key(), keys.position());
     sort(keys);
     Lines lines(keys.key(), count, tiles_along(a.cols));
     Array number = Array::empty(DType::i32, {count});
-    launch("write numbers", write_numbers, cuda::blocks(count), dim3(kBlock), keys.place(), count,
+    launch("write numbers", write_numbers, cuda::blocks(count), dim3(kBlock), keys.position(), count,
            number.as<std::int32_t>());
     return std::make_shared<BlockColumns>(BlockColumns{lines.indptr, lines.indices, number});
   });
@@ -218,7 +218,7 @@ std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {
 
 Fault fault_in_bitmaps(const Structure& structure) {
   const int64 count = static_cast<const Indices&>(structure).at("block_col").size();
-  const Firsts bitmaps, pointers;
+  const FirstFaults bitmaps, pointers;
   launch("check bitmaps", check_bitmaps, cuda::blocks(count + 1), dim3(kBlock),
          Bmsparse<char>::over(structure, nullptr), count, bitmaps.outside(), pointers.outside());
   const Fault fault = bitmaps.fault(Fault::outside);

@@ -1,69 +1,71 @@
-// Blocks as fragments of the FP64 matrix units: an 8 x 8 block is two steps of mma m8n8k4, and lane l of a warp holds
-// element (l / 4, l % 4) of a step of the left operand, (l % 4, l / 4) of the right one's, and elements (l / 4, 2 (l %
-// 4)) and its neighbour of the sums. Places that are not stored are zeros.
+// Blocks as fragments of the FP64 matrix units. The product of two 8 x 8 blocks consists of two steps of mma m8n8k4. In
+// each step, lane l of a warp holds element (l / 4, l % 4) of the left operand and (l % 4, l / 4) of the right one, and
+// elements (l / 4, 2 (l % 4)) and the next one of the sums. Elements that are not stored are zeros.
 #pragma once
 
 #include "formats/bmsparse/blocks.cuh"
 
 namespace diagsparse::cuda::bmsparse {
 
-// A block of an operand: its bitmap as it is stored, and where its values begin.
+// A block of an operand: its bitmap as it is stored, and a pointer to its values.
 template <class T>
-struct Piece {
+struct BlockView {
   Bitmap bitmap;
   const T* values;
 };
 
-// The blocks of op(A), by their numbers in A. Elements are asked for as those of op(A).
+// The blocks of op(A), by their index in A. Elements are addressed by their row and column in op(A).
 template <class T>
 struct Source {
   const Bitmap* bitmap;
   const std::int64_t* begin;
   const T* values;
-  bool turned, conj;
+  bool transpose, conj;
 
   Source(const Matrix& m, Op op)
       : bitmap(m.index("bitmap").as<Bitmap>()),
         begin(m.index("value_indptr").as<std::int64_t>()),
         values(m.values.as<T>()),
-        turned(op.transposed),
+        transpose(op.transposed),
         conj(op.conjugated) {}
 
-  __device__ Piece<T> piece(int64 number) const { return {bitmap[number], values + begin[number]}; }
-  __device__ int place(int r, int c) const { return turned ? kLanes * c + r : kLanes * r + c; }
-  __device__ bool has(const Piece<T>& block, int r, int c) const { return up_to(block.bitmap, place(r, c)) & 1; }
-  __device__ T value(const Piece<T>& block, int r, int c) const {
-    return conjugate_if(conj, load(block.values + __popcll(up_to(block.bitmap, place(r, c))) - 1));
+  __device__ BlockView<T> view(int64 number) const { return {bitmap[number], values + begin[number]}; }
+  __device__ int position(int r, int c) const { return transpose ? kLanes * c + r : kLanes * r + c; }
+  __device__ bool has(const BlockView<T>& block, int r, int c) const { return up_to(block.bitmap, position(r, c)) & 1; }
+  __device__ T value(const BlockView<T>& block, int r, int c) const {
+    return conjugate_if(conj, load(block.values + __popcll(up_to(block.bitmap, position(r, c))) - 1));
   }
 };
 
-// Where a lane finds its two elements of a block.
+// The positions of a lane's two elements in a block.
 template <class T>
-struct Places {
+struct Positions {
   int at[2];
   bool conj;
 
   // Elements (r, c) and (r + down, c + right) of blocks of op(A).
-  __device__ Places(const Source<T>& from, int r, int c, int down, int right)
-      : at{from.place(r, c), from.place(r + down, c + right)}, conj(from.conj) {}
+  __device__ Positions(const Source<T>& from, int r, int c, int down, int right)
+      : at{from.position(r, c), from.position(r + down, c + right)}, conj(from.conj) {}
 
-  // Reads one of them; 0 where it is not stored.
-  __device__ T read(const Piece<T>& block, int s) const {
+  // Reads one of them; 0 if it is not stored.
+  __device__ T read(const BlockView<T>& block, int s) const {
     const unsigned high = block.bitmap >> 32, low = static_cast<unsigned>(block.bitmap);
     const bool below = at[s] >= 32;
     const unsigned found = (below ? low : high) >> (31 - at[s] % 32);
     const int before = (below ? __popc(high) : 0) + __popc(found);
     return found & 1 ? conjugate_if(conj, load(block.values + (before - 1))) : T{};
   }
-  // The same of a block that stores all its elements.
-  __device__ T read_full(const Piece<T>& block, int s) const { return conjugate_if(conj, load(block.values + at[s])); }
+  // The same for a block that stores all its elements.
+  __device__ T read_full(const BlockView<T>& block, int s) const {
+    return conjugate_if(conj, load(block.values + at[s]));
+  }
 };
 
-// The halves of a block that the first steps take, as operands on the left and on the right.
+// The half of a block that is used in the first step, as left and as right operand.
 constexpr Bitmap kLeft = 0xf0f0f0f0f0f0f0f0u, kTop = 0xffffffff00000000u;
 
 template <class T>
-__device__ Piece<T> from_lane(const Piece<T>& mine, int lane) {
+__device__ BlockView<T> from_lane(const BlockView<T>& mine, int lane) {
   return {__shfl_sync(kAllLanes, mine.bitmap, lane),
           reinterpret_cast<const T*>(__shfl_sync(kAllLanes, reinterpret_cast<unsigned long long>(mine.values), lane))};
 }

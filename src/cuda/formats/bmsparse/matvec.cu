@@ -1,52 +1,54 @@
 // Kernel "row": y = alpha op(A) x + beta y.
 //
-//   A: m x n in blocks of 8 x 8 (formats/bmsparse.hpp).  x: n, or n x k.  y: m, or m x k.
+//   A: m x n in blocks of 8 x 8 (formats/bmsparse/layout.hpp).  x: n, or n x k.  y: m, or m x k.
 //
-// Of blocks that are not nearly empty, a half warp takes a block and a thread four neighbouring places of it
-// ("places"). Of others, and of a transpose, groups of eight threads take blocks; a thread of a group takes a row of a
-// block, whose values it reads one after another, or, of a transpose, a column of the block as it is stored, so that a
-// group reads values that lie side by side. One such team takes a row of blocks, or several share it where rows are
-// few: each takes every second block, or every fourth. What comes next of A is asked for before a block is summed. The
-// sums of a row are added in an order that follows from the matrix and the shape of x: the same bits on every run. Rows
-// with many blocks among others of few are left to a second launch, in which a block of threads takes a row. The blocks
-// of a transpose are found by an index of them column by column, kept with A: 8 bytes a block and a column of blocks.
+// If blocks are not nearly empty, a half warp processes a block, and a thread four neighbouring elements of it
+// (`sum_positions`). Otherwise, and for a transpose, groups of eight threads process blocks (`sum_rows`). A thread of a
+// group processes a row of a block, whose values it reads one after another, or, for a transpose, a column of the block
+// as it is stored, so that the group reads neighbouring values. One such team (half warp or group) processes a row of
+// blocks; if there are few rows, two or four teams do, and each processes every second or fourth block. The next block
+// of A is prefetched before a block is summed. The order of the sums of a row depends only on the matrix and the shape
+// of x, so every run gives the same bits. Rows with many more blocks than others are processed in a second launch, by a
+// thread block each. A transpose needs an index of the blocks in the order of columns, which is cached with A: 8 bytes
+// per block and per column of blocks.
 //
-// Of four columns of x and more, and where the elements of x do not lie side by side, matvec_tiles.cu takes all rows
-// but those. Bytes at least: A, x and y.
+// For four or more columns of x, or if the elements of x are not contiguous, matvec_tiles.cu processes all rows except
+// the long ones. Bytes at least: A, x and y.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "device/resident.cuh"
 #include "formats/bmsparse/kernels.hpp"
-#include "formats/bmsparse/walked.cuh"
+#include "formats/bmsparse/operand_rows.cuh"
 
 namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
-constexpr int64 kEmpty = 10;        // elements of a block on average below which its rows are walked
+constexpr int64 kEmpty = 10;        // mean number of elements per block below which groups process the blocks by rows
 constexpr int64 kEnough = 1 << 16;  // teams that keep a device busy
-constexpr int64 kFewColumns = 3;    // of x, which are multiplied one by one
+constexpr int64 kFewColumns = 3;    // most columns of x that are multiplied one by one
 constexpr int kHalfWarp = 16;
-constexpr int kLongBlock = 512, kLongGroups = kLongBlock / kLanes;  // for a long row
+constexpr int kLongBlock = 512, kLongGroups = kLongBlock / kLanes;  // threads and groups that process a long row
 
-// Elements of x that lie side by side, and others.
-struct Beside {
+// The stride of x if its elements are contiguous; otherwise it is a number.
+struct UnitStride {
   __device__ int operator*(int k) const { return k; }
 };
 
-// A pointer as it is: offsets from it stay small numbers, which the compiler would otherwise add to its parts.
+// Hides how a pointer was computed, so that offsets from it stay small. Otherwise the compiler would combine them with
+// the terms of the pointer.
 template <class T>
-__device__ T* settled(T* p) {
+__device__ T* opaque(T* p) {
   asm("" : "+l"(p));
   return p;
 }
 
-// Adds what a thread of a group takes of a block in columns from x on; turned: of a transpose. Step: int64 or Beside.
-template <bool turned, class U, class V, class Step>
-__device__ void add_block(bool conj, const Piece<U>& block, const V* x, Step step, Product<U, V>& sum) {
+// Adds the products of this thread's part of a block with the elements of x from `x` on. Step: int64 or UnitStride.
+template <bool transpose, class U, class V, class Step>
+__device__ void add_block(bool conj, const BlockView<U>& block, const V* x, Step step, Product<U, V>& sum) {
   const int lane = threadIdx.x % kLanes;
   const unsigned high = block.bitmap >> 32, low = static_cast<unsigned>(block.bitmap);
-  if constexpr (!turned) {
+  if constexpr (!transpose) {
     const int shift = 24 - 8 * (lane % 4);
     const unsigned half = lane < 4 ? high : low;
     const U* value = block.values + ((lane < 4 ? 0 : __popc(high)) + __popc(half >> shift >> 8));
@@ -72,41 +74,41 @@ __device__ void add_block(bool conj, const Piece<U>& block, const V* x, Step ste
   }
 }
 
-// The sum of every `each`th block of `count` blocks from `begin` on; a row has less than 2^31 of them.
-template <bool turned, class U, class V, class Step>
-__device__ Product<U, V> sum_of_blocks(const Walked<U>& a, std::int64_t begin, int count, int part, int each,
+// The sum of every `each`-th of `count` blocks from `begin` on; a row has less than 2^31 of them.
+template <bool transpose, class U, class V, class Step>
+__device__ Product<U, V> sum_of_blocks(const OperandRows<U>& a, std::int64_t begin, int count, int part, int each,
                                        const V* x, Step step) {
-  const std::int32_t *const col = settled(a.col + begin), *const number = turned ? settled(a.number + begin) : nullptr;
-  const Bitmap* const bitmap = settled(a.blocks.bitmap + (turned ? 0 : begin));
-  const std::int64_t* const values_at = settled(a.blocks.begin + (turned ? 0 : begin));
-  const auto piece = [&](int e) -> Piece<U> {
-    const int p = turned ? number[e] : e;
+  const std::int32_t *const col = opaque(a.col + begin), *const number = transpose ? opaque(a.number + begin) : nullptr;
+  const Bitmap* const bitmap = opaque(a.blocks.bitmap + (transpose ? 0 : begin));
+  const std::int64_t* const values_at = opaque(a.blocks.begin + (transpose ? 0 : begin));
+  const auto view = [&](int e) -> BlockView<U> {
+    const int p = transpose ? number[e] : e;
     return {bitmap[p], a.blocks.values + values_at[p]};
   };
   Product<U, V> sum{};
-  Piece<U> next{};
+  BlockView<U> next{};
   std::int32_t next_col = 0;
-  if (part < count) next = piece(part), next_col = col[part];
+  if (part < count) next = view(part), next_col = col[part];
   for (int e = part; e < count; e += each) {
-    const Piece<U> block = next;
-    const V* const in = settled(x + step * (kLanes * next_col));
-    if (e + each < count) next = piece(e + each), next_col = col[e + each];
-    add_block<turned>(a.blocks.conj, block, in, step, sum);
+    const BlockView<U> block = next;
+    const V* const in = opaque(x + step * (kLanes * next_col));
+    if (e + each < count) next = view(e + each), next_col = col[e + each];
+    add_block<transpose>(a.blocks.conj, block, in, step, sum);
   }
   __syncwarp();
   return sum;
 }
 
-// What a team of `Lanes` threads has to do: part of a row of blocks, which 2^shared teams take.
+// The work of a team of `Lanes` threads: part of a row of blocks, which is divided among 2^shared teams.
 template <int Lanes>
-struct Share {
-  int64 i, row;  // of blocks, and this thread's of A
+struct Chunk {
+  int64 i, row;  // row of blocks, and this thread's row of A
   int part, each, count;
   std::int64_t begin;
-  bool writes;  // this thread has the row's sum at the end
+  bool writes;  // whether this thread has the row's sum at the end
 
   template <class U>
-  __device__ Share(const Walked<U>& a, int64 rows, int shared) {
+  __device__ Chunk(const OperandRows<U>& a, int64 rows, int shared) {
     const int64 team = thread_index() / Lanes;
     const int lane = threadIdx.x % Lanes, of_row = Lanes / kLanes;
     i = team >> shared;
@@ -119,87 +121,88 @@ struct Share {
     writes = part == 0 && lane % of_row == 0 && row < a.rows && length <= a.most;
   }
 
-  // The sum over all threads that have some of a row.
+  // The sum over all threads that process the same row.
   template <class T>
-  __device__ T together(T sum) const {
+  __device__ T reduce(T sum) const {
     if (Lanes > kLanes) sum += of_lane_after(sum, 1);
     for (int other = each / 2; other > 0; other /= 2) sum += of_lane_after(sum, Lanes * other);
     return sum;
   }
 };
 
-// Half warps take blocks. Elements of x lie side by side.
+// Half warps process blocks. The elements of x are contiguous.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock, 5)
-    sum_places(const Walked<U> a, int64 rows, int shared, const Block<const V> x, const Block<Product<U, V>> y,
-               int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
-  constexpr int places = static_cast<int>(kTile * kTile) / kHalfWarp;
-  const Share<kHalfWarp> share(a, rows, shared);
-  const int lane = threadIdx.x % kHalfWarp, shift = 28 - 8 * (lane / 2 % 4) - places * (lane % 2);
-  const std::int32_t* const col = settled(a.col + share.begin);
-  const Bitmap* const bitmap = settled(a.blocks.bitmap + share.begin);
-  const std::int64_t* const values_at = settled(a.blocks.begin + share.begin);
+    sum_positions(const OperandRows<U> a, int64 rows, int shared, const Block<const V> x, const Block<Product<U, V>> y,
+                  int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
+  constexpr int positions = static_cast<int>(kTile * kTile) / kHalfWarp;
+  const Chunk<kHalfWarp> chunk(a, rows, shared);
+  const int lane = threadIdx.x % kHalfWarp, shift = 28 - 8 * (lane / 2 % 4) - positions * (lane % 2);
+  const std::int32_t* const col = opaque(a.col + chunk.begin);
+  const Bitmap* const bitmap = opaque(a.blocks.bitmap + chunk.begin);
+  const std::int64_t* const values_at = opaque(a.blocks.begin + chunk.begin);
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    const V* const in = settled(x.data + c * x.col + places * (lane % 2));
+    const V* const in = opaque(x.data + c * x.col + positions * (lane % 2));
     Product<U, V> sum{};
     Bitmap next = 0;
     std::int64_t next_at = 0;
     std::int32_t next_col = 0;
     const auto fetch = [&](int e) { next = bitmap[e], next_at = values_at[e], next_col = col[e]; };
-    if (share.part < share.count) fetch(share.part);
-    for (int e = share.part; e < share.count; e += share.each) {
+    if (chunk.part < chunk.count) fetch(chunk.part);
+    for (int e = chunk.part; e < chunk.count; e += chunk.each) {
       const unsigned high = next >> 32, low = static_cast<unsigned>(next), half = lane < kHalfWarp / 2 ? high : low;
       const unsigned up = half >> shift, mine = up & 15;
-      const int before = (lane < kHalfWarp / 2 ? 0 : __popc(high)) + __popc(up >> places);
-      const U* const value = settled(a.blocks.values + (next_at + before));
-      const V* const of_x = settled(in + static_cast<int64>(kLanes) * next_col);
-      if (e + share.each < share.count) fetch(e + share.each);
-      U factor[places];
-      V other[places];
+      const int before = (lane < kHalfWarp / 2 ? 0 : __popc(high)) + __popc(up >> positions);
+      const U* const value = opaque(a.blocks.values + (next_at + before));
+      const V* const of_x = opaque(in + static_cast<int64>(kLanes) * next_col);
+      if (e + chunk.each < chunk.count) fetch(e + chunk.each);
+      U factor[positions];
+      V other[positions];
       int at = 0;
 #pragma unroll
-      for (int k = 0; k < places; ++k) {
-        const int has = mine >> (places - 1 - k) & 1;
+      for (int k = 0; k < positions; ++k) {
+        const int has = mine >> (positions - 1 - k) & 1;
         if (has) factor[k] = load_once(value + at), other[k] = load(of_x + k);
         at += has;
       }
 #pragma unroll
-      for (int k = 0; k < places; ++k) {
-        if (!(mine >> (places - 1 - k) & 1)) continue;
+      for (int k = 0; k < positions; ++k) {
+        if (!(mine >> (positions - 1 - k) & 1)) continue;
         sum += multiply(conjugate_if(a.blocks.conj, arithmetic(factor[k])), other[k]);
       }
     }
     __syncwarp();
-    sum = share.together(sum);
-    if (share.writes) update.one(y.data + share.row * y.row + c * y.col, sum);
+    sum = chunk.reduce(sum);
+    if (chunk.writes) update.one(y.data + chunk.row * y.row + c * y.col, sum);
   }
 }
 
-// Groups take blocks. Elements of x lie side by side.
-template <bool turned, class U, class V>
-__global__ void __launch_bounds__(kBlock, turned ? 4 : 5)
-    sum_rows(const Walked<U> a, int64 rows, int shared, const Block<const V> x, const Block<Product<U, V>> y,
+// Groups process blocks. The elements of x are contiguous.
+template <bool transpose, class U, class V>
+__global__ void __launch_bounds__(kBlock, transpose ? 4 : 5)
+    sum_rows(const OperandRows<U> a, int64 rows, int shared, const Block<const V> x, const Block<Product<U, V>> y,
              int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
-  const Share<kLanes> share(a, rows, shared);
+  const Chunk<kLanes> chunk(a, rows, shared);
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    const Product<U, V> sum = share.together(
-        sum_of_blocks<turned>(a, share.begin, share.count, share.part, share.each, x.data + c * x.col, Beside{}));
-    if (share.writes) update.one(y.data + share.row * y.row + c * y.col, sum);
+    const Product<U, V> sum = chunk.reduce(sum_of_blocks<transpose>(a, chunk.begin, chunk.count, chunk.part, chunk.each,
+                                                                    x.data + c * x.col, UnitStride{}));
+    if (chunk.writes) update.one(y.data + chunk.row * y.row + c * y.col, sum);
   }
 }
 
-// A block of threads takes a row of blocks that is long.
-template <bool turned, class U, class V>
+// A thread block processes a long row of blocks.
+template <bool transpose, class U, class V>
 __global__ void __launch_bounds__(kLongBlock)
-    sum_long_rows(const Walked<U> a, const std::int64_t* rows, const Block<const V> x, const Block<Product<U, V>> y,
-                  int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
+    sum_long_rows(const OperandRows<U> a, const std::int64_t* rows, const Block<const V> x,
+                  const Block<Product<U, V>> y, int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ Bits<T> memory[kLongBlock];
   T* const of_group = reinterpret_cast<T*>(memory);
   const int64 i = rows[blockIdx.x], row = kTile * i + threadIdx.x;
   const int count = static_cast<int>(a.indptr[i + 1] - a.indptr[i]), group = threadIdx.x / kLanes;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    of_group[threadIdx.x] = sum_of_blocks<turned>(a, a.indptr[i], count, group, kLongGroups, x.data + c * x.col, x.row);
+    of_group[threadIdx.x] =
+        sum_of_blocks<transpose>(a, a.indptr[i], count, group, kLongGroups, x.data + c * x.col, x.row);
     __syncthreads();
     if (threadIdx.x < kLanes && row < a.rows) {
       T sum{};
@@ -244,10 +247,10 @@ struct RowsOfBlocks {
   }
 
  private:
-  template <bool turned>
+  template <bool transpose>
   static void multiply(const Matrix& m, const BlockOperand& of, Scalar alpha, const Dense& x, Scalar beta,
                        const Dense& y) {
-    const Walked<U> a(m, of);
+    const OperandRows<U> a(m, of);
     const int64 rows = of.rows;
     const Block<const V> in(x);
     const Block<T> out(y);
@@ -256,18 +259,18 @@ struct RowsOfBlocks {
     if (x.cols > kFewColumns || x.row_stride != 1) {
       by_tiles()(dtype_of<U>(), dtype_of<V>())(m, of.op, alpha, x, beta, y);
     } else {
-      const bool places = !turned && m.values.size() >= kEmpty * of.blocks();
+      const bool positions = !transpose && m.values.size() >= kEmpty * of.blocks();
       const int64 mean = of.blocks() / std::max<int64>(1, rows);
-      int shared = !turned && !places && mean >= 6 ? 1 : 0;
-      while (shared < (places ? 1 : 2) && rows << shared < kEnough && mean > 4 << shared) ++shared;
-      dim3 grid = blocks((places ? kHalfWarp : kLanes) * (rows << shared));
+      int shared = !transpose && !positions && mean >= 6 ? 1 : 0;
+      while (shared < (positions ? 1 : 2) && rows << shared < kEnough && mean > 4 << shared) ++shared;
+      dim3 grid = blocks((positions ? kHalfWarp : kLanes) * (rows << shared));
       grid.y = by_columns(x.cols);
-      launch("bmsparse matvec", places ? sum_places<U, V> : sum_rows<turned, U, V>, grid, dim3(kBlock), a, rows, shared,
-             in, out, x.cols, update);
+      launch("bmsparse matvec", positions ? sum_positions<U, V> : sum_rows<transpose, U, V>, grid, dim3(kBlock), a,
+             rows, shared, in, out, x.cols, update);
     }
     const auto left = long_rows(m, of);
     const dim3 grid(static_cast<unsigned>(left->count()), by_columns(x.cols));
-    launch("bmsparse long rows", sum_long_rows<turned, U, V>, grid, dim3(kLongBlock), a,
+    launch("bmsparse long rows", sum_long_rows<transpose, U, V>, grid, dim3(kLongBlock), a,
            left->rows.template as<const std::int64_t>(), in, out, x.cols, update);
   }
 };

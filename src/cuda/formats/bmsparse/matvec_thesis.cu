@@ -1,15 +1,16 @@
 // Kernels "base" and "batch" of the thesis: y = alpha op(A) x + beta y.
 //
-//   A: m x n in blocks of 8 x 8 (formats/bmsparse.hpp).  x: n, or n x k.  y: m, or m x k.
+//   A: m x n in blocks of 8 x 8 (formats/bmsparse/layout.hpp).  x: n, or n x k.  y: m, or m x k.
 //
-//   "base"   64 threads take a row of blocks, one block after another: a thread has a place of it
-//   "batch"  256 threads take a row of blocks, four blocks at once: a warp has a row of these
+//   "base"   64 threads process a row of blocks, one block after another: a thread handles one element of each
+//   "batch"  256 threads process a row of blocks, four blocks at once: a warp handles one row of these
 //
-// The threads of a row of A add up at the end, by shuffles: the same bits on every run. Bytes at least: A, x and y.
+// The threads of a row of A add their sums by shuffles at the end, so every run gives the same bits. Bytes at least: A,
+// x and y.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "formats/bmsparse/kernels.hpp"
-#include "formats/bmsparse/walked.cuh"
+#include "formats/bmsparse/operand_rows.cuh"
 
 namespace diagsparse::cuda::bmsparse {
 
@@ -17,15 +18,15 @@ namespace {
 
 template <int Blocks, class U, class V>
 __global__ void __launch_bounds__(64 * Blocks)
-    sum_blocks(const Walked<U> a, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+    sum_blocks(const OperandRows<U> a, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
                const __grid_constant__ Update<Product<U, V>> update) {
-  constexpr int lanes = kLanes * Blocks;  // of a row of A
+  constexpr int lanes = kLanes * Blocks;  // threads per row of A
   const int r = threadIdx.x / lanes, lane = threadIdx.x % lanes, k = lane % kLanes;
   const int64 i = blockIdx.x, row = kTile * i + r;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
     Product<U, V> sum{};
     for (std::int64_t e = a.indptr[i] + lane / kLanes; e < a.indptr[i + 1]; e += Blocks) {
-      const Piece<U> block = a.piece(e);
+      const BlockView<U> block = a.view(e);
       if (!a.blocks.has(block, r, k)) continue;
       const V other = load(x.data + (kTile * a.col[e] + k) * x.row + c * x.col);
       sum += multiply(arithmetic(a.blocks.value(block, r, k)), other);
@@ -37,21 +38,21 @@ __global__ void __launch_bounds__(64 * Blocks)
 }
 
 template <int Blocks>
-struct Taken {
+struct BlocksAtOnce {
   template <class U, class V>
   struct Rows {
     static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
       const BlockOperand of(*m.structure, op);
       const dim3 grid(static_cast<unsigned>(of.rows), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
-      launch("bmsparse matvec", sum_blocks<Blocks, U, V>, grid, dim3(64 * Blocks), Walked<U>(m, of), Block<const V>(x),
-             Block<Product<U, V>>(y), x.cols, Update<Product<U, V>>(alpha, beta));
+      launch("bmsparse matvec", sum_blocks<Blocks, U, V>, grid, dim3(64 * Blocks), OperandRows<U>(m, of),
+             Block<const V>(x), Block<Product<U, V>>(y), x.cols, Update<Product<U, V>>(alpha, beta));
     }
   };
 };
 
 }  // namespace
 
-MatvecRow by_base() { return {"base", every_stored_pair<Taken<1>::Rows, MatvecKernel>()}; }
-MatvecRow by_batch() { return {"batch", every_stored_pair<Taken<4>::Rows, MatvecKernel>()}; }
+MatvecRow by_base() { return {"base", every_stored_pair<BlocksAtOnce<1>::Rows, MatvecKernel>()}; }
+MatvecRow by_batch() { return {"batch", every_stored_pair<BlocksAtOnce<4>::Rows, MatvecKernel>()}; }
 
 }  // namespace diagsparse::cuda::bmsparse

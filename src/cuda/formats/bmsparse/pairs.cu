@@ -1,10 +1,10 @@
 // The structure of a product of blocks on the GPU, and its pairs.
 //
-// Which columns of blocks a row of C may have, its candidates, is found as for csr. A group takes one of them: each of
-// its threads takes every eighth block of A's row and looks for its partner in the row of B that it picks. Where A's
-// rows are long, the shorter one of A's row and B's column is walked, and partners are looked for in A's row. The first
-// pass counts pairs and finds the elements that they reach; the second one, once it is known where each block's pairs
-// and values begin, writes them. Candidates that no pair reaches are left out.
+// The columns of blocks that a row of C may have, its candidates, are determined as for csr. A group processes a
+// candidate: each of its threads takes every eighth block of A's row and searches the corresponding row of B for its
+// partner. If A's rows are long, the threads iterate over the shorter one of A's row and B's column, and may search A's
+// row for partners. The first pass counts pairs and computes the bitmaps of their products. From these follows where
+// the pairs and values of each block begin, and the second pass writes them. Candidates without pairs are dropped.
 #include <optional>
 
 #include "core/plan.hpp"
@@ -19,7 +19,7 @@ namespace cuda::bmsparse {
 
 namespace {
 
-constexpr int kUnion = 128;  // threads that take a row of candidates
+constexpr int kUnion = 128;  // threads that process a row of candidates
 
 // The candidates, row by row.
 struct Candidates {
@@ -28,20 +28,20 @@ struct Candidates {
   const std::int32_t* col;
 };
 
-// What a thread finds of a pair.
+// A pair that a thread has found, and whether its product has any elements.
 struct Pair {
   std::int32_t a = 0, b = 0;
   Bitmap of_a = 0, of_b = 0;
-  bool met = false;
+  bool nonzero = false;
 };
 
-// Where the pairs of a candidate are looked for.
+// Where the pairs of a candidate are searched for.
 struct Search {
   Rows a, b;
-  Rows by_column;  // the columns of B, where A's rows are long
+  Rows by_column;  // the columns of B, used if A's rows are long
   bool long_rows;
 
-  // Entries to look at, of A's row i or of B's column j.
+  // A range of entries of A's row i or of B's column j.
   struct Traversal {
     int64 begin, end;
     bool of_b;
@@ -52,7 +52,7 @@ struct Search {
     const Traversal column{by_column.indptr[j], by_column.indptr[j + 1], true};
     return column.end - column.begin < row.end - row.begin ? column : row;
   }
-  // The pair of entry e of the traversal, if there is one.
+  // The pair of entry e of the traversal; empty if there is none.
   __device__ Pair pair_at(const Traversal& traversal, int64 e, int64 i, std::int32_t j) const {
     const Rows& other = traversal.of_b ? a : b;
     const std::int32_t k = traversal.of_b ? by_column.col[e] : a.col[e], sought = traversal.of_b ? k : j;
@@ -61,15 +61,15 @@ struct Search {
     if (g == end || other.col[g] != sought) return {};
     Pair pair = traversal.of_b ? Pair{a.block(g), by_column.block(e), a.bitmap(g), by_column.bitmap(e)}
                                : Pair{a.block(e), b.block(g), a.bitmap(e), b.bitmap(g)};
-    pair.met = has_product(pair.of_a, pair.of_b);
+    pair.nonzero = meet(pair.of_a, pair.of_b);
     return pair;
   }
 };
 
-// What is counted of each candidate, one array after the other.
+// What is counted for each candidate, one array after the other.
 enum Counted { is_reached, of_pairs, of_values, of_multiply_adds, kCounted };
 
-// A block of threads takes a row, a group every sixteenth candidate of it.
+// A thread block processes a row, a group every sixteenth candidate of it.
 __global__ void __launch_bounds__(kUnion)
     count_pairs(const __grid_constant__ Search search, const Candidates c, Bitmap* bitmap, std::int64_t* counts) {
   const int lane = threadIdx.x % kLanes;
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kUnion)
     const auto traversal = search.traversal(i, c.col[s]);
     for (int64 e = traversal.begin + lane; e < traversal.end; e += kLanes) {
       const Pair pair = search.pair_at(traversal, e, i, c.col[s]);
-      if (!pair.met) continue;
+      if (!pair.nonzero) continue;
       found |= product_of(pair.of_a, pair.of_b);
       operations += multiply_adds(pair.of_a, pair.of_b);
       ++pairs;
@@ -101,12 +101,12 @@ __global__ void __launch_bounds__(kUnion)
   }
 }
 
-// How many blocks, pairs and values there are.
+// The numbers of blocks, pairs and values.
 struct Totals {
   int64 blocks, pairs, values, multiply_adds;
 };
 
-// What is written of the blocks of C that have values.
+// The arrays that are written for the blocks of C that have values.
 struct StoredBlocks {
   std::int32_t* col;
   Bitmap* bitmap;
@@ -134,14 +134,14 @@ __global__ void __launch_bounds__(kUnion)
     for (int64 first = traversal.begin; first < traversal.end; first += kLanes) {
       Pair pair;
       if (first + lane < traversal.end) pair = search.pair_at(traversal, first + lane, i, c.col[s]);
-      const unsigned met = __ballot_sync(group_lanes(), pair.met) >> shift & 0xffu;
-      if (pair.met) c_blocks.pairs[to + __popc(met & ((1u << lane) - 1))] = make_int2(pair.a, pair.b);
-      to += __popc(met);
+      const unsigned nonzero = __ballot_sync(group_lanes(), pair.nonzero) >> shift & 0xffu;
+      if (pair.nonzero) c_blocks.pairs[to + __popc(nonzero & ((1u << lane) - 1))] = make_int2(pair.a, pair.b);
+      to += __popc(nonzero);
     }
   }
 }
 
-__global__ void __launch_bounds__(kBlock) point_kept(const Candidates c, const std::int64_t* sums, const Totals totals,
+__global__ void __launch_bounds__(kBlock) point_rows(const Candidates c, const std::int64_t* sums, const Totals totals,
                                                      const StoredBlocks c_blocks, std::int64_t* indptr) {
   const int64 i = thread_index();
   if (i > c.rows) return;
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(kBlock) point_kept(const Candidates c, const s
   indptr[i] = c.indptr[i] > 0 ? sums[c.indptr[i] - 1] : 0;
 }
 
-// Adds up how many blocks are walked for the candidates of a row; a block of threads takes a row.
+// Counts the blocks that are visited for the candidates of a row; a thread block processes a row.
 __global__ void __launch_bounds__(kUnion)
     count_searches(const __grid_constant__ Search search, const Candidates c, unsigned long long* searches) {
   const int64 i = blockIdx.x, begin = c.indptr[i], end = c.indptr[i + 1];
@@ -197,8 +197,8 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   if (const TaskList list = task_list_of(request.kernel); list != TaskList::none) {
     return blocks_by_tasks(left, right, list, request);
   }
-  constexpr int64 kLong = 24;    // searches for a candidate from which B's columns are worth an index
-  constexpr int64 kInVain = 16;  // searches for a pair from which a sorted list of tasks is found sooner
+  constexpr int64 kLong = 24;          // searches per candidate from which an index of B's columns is worthwhile
+  constexpr int64 kMostSearches = 16;  // searches per pair above which a sorted list of tasks is faster
   const RowsOfProduct found = product_rows(left.pattern(), right.pattern());
   request.on_stage("candidates");
   const Candidates c{left.rows, found.structure->stored(), found.structure->at("indptr").as<std::int64_t>(),
@@ -207,13 +207,13 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   int64 needed = searches(search, c);
   std::optional<BlockOperand> columns;
   if (needed > kLong * c.count) {
-    // The columns of op(B) are the rows of its transpose; their blocks are turned as B's are.
+    // The columns of op(B) are the rows of its transpose; their blocks are transposed if those of op(B) are.
     search.by_column = Rows(columns.emplace(right.structure, Op{!right.op.transposed, false}));
-    search.by_column.turn = right.op.transposed;
+    search.by_column.transpose = right.op.transposed;
     search.long_rows = true;
     needed = searches(search, c);
   }
-  if (needed > kInVain * found.products && kBytesOfTask * found.products < memory(current_device()).free / 2) {
+  if (needed > kMostSearches * found.products && kBytesOfTask * found.products < memory(current_device()).free / 2) {
     return blocks_by_tasks(left, right, TaskList::short_segments, request);
   }
   const Scratch<Bitmap> bitmap(c.count);
@@ -231,9 +231,9 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   const bmsparse::StoredBlocks c_blocks{col.as<std::int32_t>(), stored.as<Bitmap>(), begin.as<std::int64_t>(),
                                         work->indptr.as<std::int64_t>(), reinterpret_cast<int2*>(work->pairs.data)};
   launch("write pairs", write_pairs, grid, dim3(kUnion), search, c, bitmap.get(), counts.get(), totals, c_blocks);
-  launch("point rows", point_kept, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, c_blocks,
+  launch("point rows", point_rows, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, c_blocks,
          indptr.as<std::int64_t>());
-  CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in any stream
+  CUDA_CALL(cudaStreamSynchronize(stream()));  // because the plan may run in any stream
   request.on_stage("pairs");
   return build_product(left, right, std::move(indptr), std::move(col), std::move(stored), std::move(begin),
                        totals.values, work);

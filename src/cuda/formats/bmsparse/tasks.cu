@@ -1,22 +1,22 @@
-// The structure of a product of blocks and its pairs, by a sorted list of tasks. A task is a block n of A and a block m
-// of B that meet: block n lies in row i and column j of blocks, block m in row j and column k.
+// The structure of a product of blocks and its pairs, from a sorted list of tasks. A task is a block n of A and a block
+// m of B that are multiplied: block n is in row i and column j of blocks, block m in row j and column k.
 //
-//   T1  how many blocks each row of B has
-//   T2  so how many tasks each block of A has
-//   T3  where these begin, and the list of them: by rising i, then j, then k
-//   T4  the list in order of the blocks (i, k) of C; of a segmented sort first where each row begins
-//   T5  a block of C for each (i, k), and its bitmap
+//   T1  counts the blocks of each row of B
+//   T2  from these, the tasks of each block of A
+//   T3  from these, where the tasks of each block begin, and lists them: sorted by i, then j, then k
+//   T4  sorts the list by the blocks (i, k) of C; a segmented sort first computes where each row begins
+//   T5  creates a block of C for each (i, k), with its bitmap
 //
 //   list              a task is   T4
 //   "triples"         (i, j, k)   one sort of the list; n and m are looked up afterwards, by bisection
 //   "numbers"         (n, m)      one sort of the list
-//   "segments"        (n, m)      a segmented sort: each row i by itself, for the list is in order of i already
-//   "adaptive"        (n, m)      segmented where the list is long, else one sort: the thesis's rule
-//   "short_segments"  (n, m)      segmented where the rows are short, else one sort: the faster rule on an H200
+//   "segments"        (n, m)      a segmented sort, separately for each row i, because the list is already sorted by i
+//   "adaptive"        (n, m)      segmented if the list is long, otherwise one sort: the thesis's rule
+//   "short_segments"  (n, m)      segmented if the rows are short, otherwise one sort: the faster rule on an H200
 //
-// All sorts are stable: the pairs of a block of C stay in order of j. Tasks of which no bits meet are left out in T5,
-// and with them blocks of C that nothing reaches. The list takes 48 bytes a task while it is sorted. The default plans
-// without a list, but for hubs (pairs.cu).
+// All sorts are stable, so the pairs of a block of C remain sorted by j. T5 drops tasks whose product has no elements,
+// and blocks of C without tasks. While the list is sorted, it needs 48 bytes per task. The default kernel plans without
+// a list, except for matrices with hubs (pairs.cu).
 #include "device/bisection.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/bmsparse/blocks.cuh"
@@ -26,16 +26,17 @@ namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
-// Tasks of a row on average from which one sort of all is faster than a sort of each row. (H200, us: 36 tasks a row,
-// 216 rows 65 and 24; 46 of them, 64 000 rows 283 and 136; 79, 160 000 rows 1090 and 19 200; 10^5, 8 rows 126 and 937.)
+// Mean number of tasks per row from which one sort of all is faster than a sort of each row. (H200, us: 36 tasks per
+// row, 216 rows 65 and 24; 46 of them, 64 000 rows 283 and 136; 79, 160 000 rows 1090 and 19 200; 10^5, 8 rows 126 and
+// 937.)
 constexpr int64 kLongRow = 64;
 
-// Tasks from which a list is long. The thesis does not print its threshold. By its tables 3.3 to 3.5 one sort is faster
-// for its three small matrices, whose squares have up to 3.4e5 tasks, and the segmented sort for the others, from 1.7e6
-// tasks on (counted on matrices with the same rows, nonzeros and blocks).
+// Number of tasks from which a list is long. The thesis does not state its threshold. According to its tables 3.3 to
+// 3.5, one sort is faster for its three small matrices, whose squares have up to 3.4e5 tasks, and the segmented sort
+// for the others, from 1.7e6 tasks on (counted on matrices with the same rows, nonzeros and blocks).
 constexpr int64 kLongList = 1'000'000;
 
-// Whether T4 sorts each row by itself.
+// Whether T4 sorts each row separately.
 bool is_segmented(TaskList list, int64 tasks, int64 rows) {
   switch (list) {
     case TaskList::segments: return true;
@@ -50,13 +51,13 @@ __device__ int2 numbers_of(int64 task) {
 }
 __device__ int64 as_task(int n, int m) { return static_cast<int64>(n) << 32 | static_cast<unsigned>(m); }
 
-// T1: of each row.
+// T1: for each row.
 __global__ void __launch_bounds__(kBlock) count_blocks(const Rows b, std::int64_t* of_row) {
   const int64 j = thread_index();
   if (j < b.rows) of_row[j] = b.indptr[j + 1] - b.indptr[j];
 }
 
-// T2: of each block of A.
+// T2: for each block of A.
 __global__ void __launch_bounds__(kBlock)
     gather_counts(const Rows a, int64 count, const std::int64_t* of_row, std::int64_t* tasks) {
   const int64 e = thread_index();
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(kBlock) list_tasks(const Rows a, const Rows b,
   }
 }
 
-// T5, of triples: the numbers of the blocks.
+// T5, for triples: looks up the indices of the blocks.
 __global__ void __launch_bounds__(kBlock)
     find_blocks(const Rows a, const Rows b, const Key* keys, int64 count, int64* tasks) {
   const int64 t = thread_index();
@@ -91,20 +92,20 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 __global__ void __launch_bounds__(kBlock)
-    mark_met(const Rows a, const Rows b, const int64* tasks, int64 count, std::int64_t* met) {
+    mark_nonzero(const Rows a, const Rows b, const int64* tasks, int64 count, std::int64_t* nonzero) {
   const int64 t = thread_index();
   if (t >= count) return;
   const int2 pair = numbers_of(tasks[t]);
-  met[t] = has_product(transpose_if(a.turn, a.stored[pair.x]), transpose_if(b.turn, b.stored[pair.y]));
+  nonzero[t] = meet(transpose_if(a.transpose, a.stored[pair.x]), transpose_if(b.transpose, b.stored[pair.y]));
 }
 
-// Those that meet, one after another; met: their running sum.
-__global__ void __launch_bounds__(kBlock)
-    gather_met(const Key* keys, const int64* tasks, int64 count, const std::int64_t* met, Key* met_keys, int2* pairs) {
+// Gathers the tasks whose product has elements. nonzero: the running sum of their marks.
+__global__ void __launch_bounds__(kBlock) gather_nonzero(const Key* keys, const int64* tasks, int64 count,
+                                                         const std::int64_t* nonzero, Key* nonzero_keys, int2* pairs) {
   const int64 t = thread_index();
-  if (t >= count || met[t] == (t == 0 ? 0 : met[t - 1])) return;
-  met_keys[met[t] - 1] = keys[t];
-  pairs[met[t] - 1] = numbers_of(tasks[t]);
+  if (t >= count || nonzero[t] == (t == 0 ? 0 : nonzero[t - 1])) return;
+  nonzero_keys[nonzero[t] - 1] = keys[t];
+  pairs[nonzero[t] - 1] = numbers_of(tasks[t]);
 }
 
 __global__ void __launch_bounds__(kBlock) mark_first(const Key* keys, int64 count, std::int64_t* first) {
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(kBlock) mark_first(const Key* keys, int64 coun
   if (t < count) first[t] = t == 0 || keys[t] != keys[t - 1];
 }
 
-// What is written of C's blocks.
+// The arrays that are written for C's blocks.
 struct Reduced {
   Key* key;
   std::int32_t* col;
@@ -136,7 +137,7 @@ __global__ void __launch_bounds__(kBlock) point_rows(const Key* keys, int64 coun
   if (i <= rows) indptr[i] = bisect(0, count, [&](int64 p) { return keys[p] < make_key(i, 0); });
 }
 
-// A group finds the bitmap of a block of C, and how many values it has.
+// A group computes the bitmap of a block of C, and its number of values.
 __global__ void __launch_bounds__(kBlock)
     reduce_bitmaps(const Rows a, const Rows b, int64 count, const std::int64_t* pair_begin, const int2* pairs,
                    Bitmap* bitmap, std::int64_t* values, unsigned long long* operations) {
@@ -145,7 +146,8 @@ __global__ void __launch_bounds__(kBlock)
   unsigned long long work = 0;
   if (p < count) {
     for (int64 t = pair_begin[p] + threadIdx.x % kLanes; t < pair_begin[p + 1]; t += kLanes) {
-      const Bitmap of_a = transpose_if(a.turn, a.stored[pairs[t].x]), of_b = transpose_if(b.turn, b.stored[pairs[t].y]);
+      const Bitmap of_a = transpose_if(a.transpose, a.stored[pairs[t].x]),
+                   of_b = transpose_if(b.transpose, b.stored[pairs[t].y]);
       found |= product_of(of_a, of_b);
       work += multiply_adds(of_a, of_b);
     }
@@ -187,7 +189,7 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
   const int64 count = inclusive_sum(ends.get(), ends.get(), of_a);
   Keys tasks(count);
   launch("list tasks", list_tasks, groups(of_a), dim3(kBlock), a, b, of_a, ends.get(), list == TaskList::triples,
-         tasks.key(), tasks.place());
+         tasks.key(), tasks.position());
   request.on_stage("T3 list");
 
   if (is_segmented(list, count, a.rows)) {
@@ -201,25 +203,25 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
   request.on_stage("T4 sort");
 
   if (list == TaskList::triples) {
-    launch("find blocks", find_blocks, blocks(count), dim3(kBlock), a, b, tasks.key(), count, tasks.place());
+    launch("find blocks", find_blocks, blocks(count), dim3(kBlock), a, b, tasks.key(), count, tasks.position());
   }
   const Scratch<std::int64_t> sums(count);
-  launch("mark met", mark_met, blocks(count), dim3(kBlock), a, b, tasks.place(), count, sums.get());
-  const int64 met = inclusive_sum(sums.get(), sums.get(), count);
+  launch("mark nonzero", mark_nonzero, blocks(count), dim3(kBlock), a, b, tasks.position(), count, sums.get());
+  const int64 nonzero = inclusive_sum(sums.get(), sums.get(), count);
   const auto work = std::make_shared<BlockWork>();
-  work->pairs = Array::empty(DType::i32, {2 * met});
+  work->pairs = Array::empty(DType::i32, {2 * nonzero});
   auto* const pairs = reinterpret_cast<int2*>(work->pairs.data);
-  const Scratch<Key> keys(met);
-  launch("gather met", gather_met, blocks(count), dim3(kBlock), tasks.key(), tasks.place(), count, sums.get(),
-         keys.get(), pairs);
-  launch("mark first", mark_first, blocks(met), dim3(kBlock), keys.get(), met, sums.get());
-  const int64 of_c = inclusive_sum(sums.get(), sums.get(), met);
+  const Scratch<Key> keys(nonzero);
+  launch("gather nonzero", gather_nonzero, blocks(count), dim3(kBlock), tasks.key(), tasks.position(), count,
+         sums.get(), keys.get(), pairs);
+  launch("mark first", mark_first, blocks(nonzero), dim3(kBlock), keys.get(), nonzero, sums.get());
+  const int64 of_c = inclusive_sum(sums.get(), sums.get(), nonzero);
   const Scratch<Key> block_keys(of_c);
   Array indptr = Array::empty(DType::i64, {a.rows + 1}), col = Array::empty(DType::i32, {of_c});
   Array bitmap = Array::empty(DType::u64, {of_c}), begin = Array::zeros(DType::i64, {of_c + 1});
   work->indptr = Array::zeros(DType::i64, {of_c + 1});
   auto* const pair_begin = work->indptr.as<std::int64_t>();
-  launch("reduce keys", reduce_keys, blocks(met), dim3(kBlock), keys.get(), met, sums.get(),
+  launch("reduce keys", reduce_keys, blocks(nonzero), dim3(kBlock), keys.get(), nonzero, sums.get(),
          Reduced{block_keys.get(), col.as<std::int32_t>(), pair_begin});
   launch("point rows", point_rows, blocks(a.rows + 1), dim3(kBlock), block_keys.get(), of_c, a.rows,
          indptr.as<std::int64_t>());

@@ -1,17 +1,17 @@
-// Factors of 16 bits, sums in float32, on the matrix units that multiply 16 x 16 tiles. Values are of float32, and
-// rounded as they are read: to float16, of 11 bits and up to 65504, or to bfloat16, of 8 bits. Kernels "fp16" and
-// "bf16", and "tc_naive", "tc_2blk" and "tc_2tsk" of the thesis, in float16.
+// Products with 16-bit factors and sums in float32, on the matrix units that multiply 16 x 16 tiles. Values are
+// float32, and are rounded when they are read: to float16, with 11 bits and up to 65504, or to bfloat16, with 8 bits.
+// Kernels "fp16" and "bf16", and "tc_naive", "tc_2blk" and "tc_2tsk" of the thesis, in float16.
 //
-//   "tc_naive"  a warp takes a block of C; a task is a quarter of a tile, put together in shared memory
-//   "tc_2blk"   a warp takes two blocks of C, and a task of each: the two quarters on the diagonal
-//   "tc_2tsk"   a warp takes two blocks of C, and two tasks of each: all quarters
+//   "tc_naive"  a warp computes a block of C; a task is a quarter of a tile, which is assembled in shared memory
+//   "tc_2blk"   a warp computes two blocks of C, one task of each at a time: the two quarters on the diagonal
+//   "tc_2tsk"   a warp computes two blocks of C, two tasks of each at a time: all quarters
 //
 //      A           B           C                A            B            C
 //    | A1  .  |  | B1  .  |  | C1  . |        | A1 A1' |  | B1  B2  |  | C1 ... |
 //    | .   A2 |  | .   B2 |  | .  C2 |        | A2 A2' |  | B1' B2' |  | ... C2 |
 //
-// "fp16" and "bf16" multiply as "tc_2blk" does. All but "tc_naive" read fragments from where the values lie. A sum that
-// overflows is made again in float32 (block_sums.cuh).
+// "fp16" and "bf16" multiply like "tc_2blk". All except "tc_naive" read fragments directly from the positions of the
+// values. A sum that overflows is recomputed in float32 (block_sums.cuh).
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -23,7 +23,7 @@ namespace diagsparse::cuda::bmsparse {
 
 namespace {
 
-// Two neighbours of a fragment of halves H, the lower one first.
+// Two neighbouring elements of a fragment, in type H, the first one in the lower half.
 template <class H>
 __device__ unsigned both(float low, float high) {
   unsigned bits;
@@ -37,8 +37,8 @@ __device__ unsigned both(float low, float high) {
   return bits;
 }
 
-// c += a b on a 16 x 16, a 16 x 8 and a 16 x 8 tile. a: the quarters above on the left and below it, then those on the
-// right; b: the halves above and below; c: those of the sums.
+// c += a b for a 16 x 16, a 16 x 8 and a 16 x 8 tile. a: the upper left and lower left quarters, then those on the
+// right; b: the upper and lower halves; c: those of the sums.
 template <class H>
 __device__ void multiply_tiles(float (&above)[2], float (&below)[2], const unsigned (&a)[4], unsigned top,
                                unsigned low) {
@@ -58,7 +58,7 @@ __device__ void multiply_tiles(float (&above)[2], float (&below)[2], const unsig
   }
 }
 
-constexpr int kTileSide = 16, kStride = kTileSide + 8;  // elements; the latter spreads rows over the banks
+constexpr int kTileSide = 16, kStride = kTileSide + 8;  // elements; the stride avoids bank conflicts
 using Call32 = Call<float, float>;
 
 template <bool careful>
@@ -69,22 +69,22 @@ __global__ void __launch_bounds__(kBlock) sum_naive(const __grid_constant__ Call
     alignas(32) float c[kTileSide * kTileSide];
   };
   __shared__ Tiles all[kWarps];
-  if (careful && *call.wrong < call.run) return;
+  if (careful && *call.non_finite < call.run) return;
   Tiles& tiles = all[threadIdx.x / 32];
   const int lane = threadIdx.x % 32, row = lane / 4, col = 2 * (lane % 4);
   for (int e = lane; e < kTileSide * kStride; e += 32) tiles.a[e] = tiles.b[e] = __half(0.0f);
   __syncwarp();
-  const Places<float> a_places(call.a, row, col, 0, 1), b_places(call.b, row, col, 0, 1);
+  const Positions<float> a_positions(call.a, row, col, 0, 1), b_positions(call.b, row, col, 0, 1);
   const auto blocks = static_cast<unsigned>(call.blocks);
   for (unsigned p = blockIdx.x * kWarps + threadIdx.x / 32; p < blocks; p += gridDim.x * kWarps) {
     wmma::fragment<wmma::accumulator, kTileSide, kTileSide, kTileSide, float> sum;
     wmma::fill_fragment(sum, 0.0f);
     for (std::int64_t e = call.pair_begin[p]; e < call.pair_begin[p + 1]; ++e) {
-      const Piece<float> of_a = call.a.piece(call.pairs[e].x), of_b = call.b.piece(call.pairs[e].y);
+      const BlockView<float> of_a = call.a.view(call.pairs[e].x), of_b = call.b.view(call.pairs[e].y);
 #pragma unroll
       for (int s = 0; s < 2; ++s) {
-        tiles.a[row * kStride + col + s] = __float2half_rn(a_places.read(of_a, s));
-        tiles.b[row * kStride + col + s] = __float2half_rn(b_places.read(of_b, s));
+        tiles.a[row * kStride + col + s] = __float2half_rn(a_positions.read(of_a, s));
+        tiles.b[row * kStride + col + s] = __float2half_rn(b_positions.read(of_b, s));
       }
       __syncwarp();
       wmma::fragment<wmma::matrix_a, kTileSide, kTileSide, kTileSide, __half, wmma::row_major> a;
@@ -103,9 +103,9 @@ __global__ void __launch_bounds__(kBlock) sum_naive(const __grid_constant__ Call
 
 template <bool careful, class H, int Tasks>
 __global__ void __launch_bounds__(kBlock) sum_two(const __grid_constant__ Call32 call) {
-  if (careful && *call.wrong < call.run) return;
+  if (careful && *call.non_finite < call.run) return;
   const int lane = threadIdx.x % 32, row = lane / 4, inner = 2 * (lane % 4);
-  const Places<float> a_places(call.a, row, inner, 0, 1), b_places(call.b, inner, row, 1, 0);
+  const Positions<float> a_positions(call.a, row, inner, 0, 1), b_positions(call.b, inner, row, 1, 0);
   const auto blocks = static_cast<unsigned>(call.blocks), count = (blocks + 1) / 2;
   for (unsigned q = blockIdx.x * kWarps + threadIdx.x / 32; q < count; q += gridDim.x * kWarps) {
     const unsigned first = 2 * q, here = min(2u, blocks - first);
@@ -115,25 +115,25 @@ __global__ void __launch_bounds__(kBlock) sum_two(const __grid_constant__ Call32
       end[v] = v < here ? call.pair_begin[first + v + 1] : 0;
     }
     SingleSums sums[2];
-    float beside[2][2] = {};  // what the unit sums besides
+    float unused[2][2] = {};  // the other sums that the unit computes, which are not used
     while (next[0] < end[0] || next[1] < end[1]) {
-      unsigned a[4] = {}, b[2][2] = {};  // a[2 task + block], b[block][task]; zeros where there are no more tasks
+      unsigned a[4] = {}, b[2][2] = {};  // a[2 task + block], b[block][task]; zeros if there are no more tasks
 #pragma unroll
       for (int v = 0; v < 2; ++v) {
 #pragma unroll
         for (int t = 0; t < Tasks; ++t) {
           if (next[v] >= end[v]) continue;
           const int2 pair = call.pairs[next[v]++];
-          const Piece<float> of_a = call.a.piece(pair.x), of_b = call.b.piece(pair.y);
-          a[2 * (Tasks == 1 ? v : t) + v] = both<H>(a_places.read(of_a, 0), a_places.read(of_a, 1));
-          b[v][t] = both<H>(b_places.read(of_b, 0), b_places.read(of_b, 1));
+          const BlockView<float> of_a = call.a.view(pair.x), of_b = call.b.view(pair.y);
+          a[2 * (Tasks == 1 ? v : t) + v] = both<H>(a_positions.read(of_a, 0), a_positions.read(of_a, 1));
+          b[v][t] = both<H>(b_positions.read(of_b, 0), b_positions.read(of_b, 1));
         }
       }
-      if constexpr (Tasks == 1) {  // A's quarters beside the diagonal are zeros: B's two lie one above the other
+      if constexpr (Tasks == 1) {  // A's quarters off the diagonal are zeros, and B's two are stacked
         multiply_tiles<H>(sums[0].sum, sums[1].sum, a, b[0][0], b[1][0]);
       } else {
-        multiply_tiles<H>(sums[0].sum, beside[0], a, b[0][0], b[0][1]);
-        multiply_tiles<H>(beside[1], sums[1].sum, a, b[1][0], b[1][1]);
+        multiply_tiles<H>(sums[0].sum, unused[0], a, b[0][0], b[0][1]);
+        multiply_tiles<H>(unused[1], sums[1].sum, a, b[1][0], b[1][1]);
       }
     }
     for (unsigned v = 0; v < here; ++v) call.end<careful>(first + v, v == 0 ? sums[0] : sums[1]);

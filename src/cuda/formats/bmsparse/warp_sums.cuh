@@ -1,4 +1,4 @@
-// How a warp sums products of blocks: lane l has elements (l / 4, 2 (l % 4)) and its neighbour of the sums, in
+// How a warp sums products of blocks: lane l holds elements (l / 4, 2 (l % 4)) and the next one of the sums in
 // registers.
 #pragma once
 
@@ -6,11 +6,11 @@
 
 namespace diagsparse::cuda::bmsparse {
 
-// The type of double precision that values of T are widened to.
+// The type of double precision to which values of T are converted.
 template <class T>
 using Wide = std::conditional_t<is_complex<T>, Complex<double>, double>;
 
-// c += a b on an 8 x 4, a 4 x 8 and an 8 x 8 tile spread over a warp.
+// c += a b for an 8 x 4, a 4 x 8 and an 8 x 8 tile distributed over a warp.
 __device__ inline void multiply_tile(double (&c)[2], double a, double b) {
   asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                : "+d"(c[0]), "+d"(c[1])
@@ -57,7 +57,7 @@ struct Sums {
   }
 };
 
-// Those that lie in float32 registers.
+// Sums in float32 registers.
 struct SingleSums {
   float sum[2] = {};
 
@@ -65,7 +65,7 @@ struct SingleSums {
   __device__ float value(int v) const { return sum[v]; }
 };
 
-// In float32 of factors that are rounded to TF32, both steps at once: half of the unit multiplies zeros.
+// Sums in float32 of factors that are rounded to TF32, both steps at once: half of the unit multiplies zeros.
 struct RoundedSums : SingleSums {
   __device__ void add(const float (&a)[2], const float (&b)[2], const bool (&some)[2]) {
     if (!some[0] && !some[1]) return;

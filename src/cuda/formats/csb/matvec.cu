@@ -1,17 +1,16 @@
-// csb on the GPU: from rows and to rows, validation, and the kernel "block".
+// csb on the GPU: conversion from and to rows, validation, and the kernel "block".
 //
 // y = alpha op(A) x + beta y.
-//   A: m x n in blocks of size x size elements; entry e of block p, from block_indptr[p] to block_indptr[p + 1], is
-//   A[p / across * size + local_row[e], p % across * size + local_col[e]] = values[e].  x: n, or n x k.  y: m, or m x
-//   k.
+//   A: m x n in blocks of size x size elements; entry e of block p, from block_indptr[p] to block_indptr[p + 1], is A[p
+//   / across * size + local_row[e], p % across * size + local_col[e]] = values[e].  x: n, or n x k.  y: m, or m x k.
 //
-// A block of threads takes up to kSums rows of a row of blocks, finds where they begin and end in each block (whose
-// entries lie row by row), and walks these stretches. A warp takes every kWarps-th 32 entries of a stretch, sums those
-// of one row by a segmented scan, and adds the sums to its own copy of this part of y, in shared memory; in the end the
-// copies are added in their order. So nothing is added atomically: the same bits on every run. Reads of A are wide,
-// those of x go through the caches, within size elements for a block. A row of blocks of threads takes every
-// gridDim.y-th column of x. It is meant for scattered entries; small blocks keep few threads busy. A transpose is
-// gathered by rows, over an index of them.
+// A thread block processes up to kSums rows of a row of blocks. It finds where they begin and end in each block (whose
+// entries are sorted by rows), and loops over these segments. A warp processes every kWarps-th 32 entries of a segment,
+// sums those of one row by a segmented scan, and adds the sums to its own copy of this part of y, in shared memory; at
+// the end the copies are added in order. There are no atomics, so every run gives the same bits. Reads of A are
+// coalesced, those of x go through the caches, within `size` elements for each block. A row of thread blocks processes
+// every gridDim.y-th column of x. The kernel is meant for scattered entries; small blocks occupy few threads. A
+// transpose is gathered by rows, with an index of them.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "device/dense.cuh"
@@ -30,7 +29,7 @@ namespace {
 constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kWarps = kBlock / 32;
 template <class T>
-constexpr int kSums = 4096 / static_cast<int>(sizeof(T));  // of a warp's copy: 32 KiB for all of them
+constexpr int kSums = 4096 / static_cast<int>(sizeof(T));  // sums in a warp's copy: 32 KiB for all of them
 
 template <class T>
 __device__ T from_lane_below(T v, int step) {
@@ -41,8 +40,8 @@ __device__ T from_lane_below(T v, int step) {
   }
 }
 
-// Adds the products of a warp, whose rows do not fall from lane to lane, to the sums of their rows: one lane for each
-// row. A negative row is none.
+// Adds the products of a warp to the sums of their rows. The rows must not decrease from lane to lane, so one lane adds
+// the sum of each row. A negative row is ignored.
 template <class T>
 __device__ void add_runs(int row, T product, T* sums) {
   const int lane = threadIdx.x % 32;
@@ -64,7 +63,7 @@ __global__ void __launch_bounds__(kBlock)
                                int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ Bits<T> memory[kWarps][kSums<T>];
-  __shared__ int64 begins[kBlock], ends[kBlock];  // of this part's stretches, in kBlock blocks at a time
+  __shared__ int64 begins[kBlock], ends[kBlock];  // ranges of this part's segments, in kBlock blocks at a time
   const int64 size = a.blocks.size, part = min(size, static_cast<int64>(kSums<T>));
   const int64 first = blockIdx.x * part, block_row = first / size, low = first % size;
   const int count = static_cast<int>(min(part, a.rows - first));
@@ -86,7 +85,7 @@ __global__ void __launch_bounds__(kBlock)
       const int here = static_cast<int>(min(static_cast<int64>(kBlock), a.blocks.across - block));
       for (int b = 0; b < here; ++b) {
         const V* const in = x.data + (block + b) * size * x.row + c * x.col;
-        // Warps begin at another one in each block, so that those of few entries keep all of them busy.
+        // The first warp differs from block to block, so that blocks with few entries keep all warps busy.
         for (int64 start = begins[b] + (warp + b) % kWarps * 32; start < ends[b]; start += kBlock) {
           const int64 e = start + lane;
           int row = -1;
@@ -128,16 +127,16 @@ struct BlockOfThreads {
 FormatKernels make() { return {{{"block", every_pair<BlockOfThreads, MatvecKernel>(), rows::prepare_transpose}}, {}}; }
 const RegisterKernels registered("csb", 0, make);
 
-// ---- From rows and to rows: entries are sorted, a thread takes an entry ------------------------------
+// ---- From rows and to rows: entries are sorted; a thread processes an entry ------------------------------
 __global__ void __launch_bounds__(kBlock)
-    write_block_keys(const Coordinates from, int64 count, const Blocks blocks, Key* keys, int64* places) {
+    write_block_keys(const Coordinates from, int64 count, const Blocks blocks, Key* keys, int64* positions) {
   const int64 e = thread_index();
   if (e >= count) return;
   keys[e] = static_cast<Key>(from.row_of(e) / blocks.size * blocks.across + from.col_of(e) / blocks.size);
-  places[e] = e;
+  positions[e] = e;
 }
 
-// A thread takes a block: as many keys lie before it as entries.
+// A thread processes a block: it begins at the number of keys of previous blocks.
 __global__ void __launch_bounds__(kBlock)
     point_blocks(const Key* keys, int64 count, std::int64_t* indptr, int64 blocks) {
   const int64 p = thread_index();
@@ -146,11 +145,11 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 template <class T, class I>
-__global__ void __launch_bounds__(kBlock) place_entries(const Coordinates from, const T* values, const int64* places,
+__global__ void __launch_bounds__(kBlock) place_entries(const Coordinates from, const T* values, const int64* positions,
                                                         int64 count, int64 size, I* row, I* col, T* placed) {
   const int64 e = thread_index();
   if (e >= count) return;
-  const int64 origin = places[e];
+  const int64 origin = positions[e];
   row[e] = static_cast<I>(from.row_of(origin) % size);
   col[e] = static_cast<I>(from.col_of(origin) % size);
   placed[e] = values[origin];
@@ -163,20 +162,20 @@ __device__ int64 block_of(const Csb<float, I>& a, int64 e) {
 
 template <class I>
 __global__ void __launch_bounds__(kBlock)
-    write_row_keys(const Csb<float, I> a, int64 count, bool transposed, Key* keys, int64* places) {
+    write_row_keys(const Csb<float, I> a, int64 count, bool transposed, Key* keys, int64* positions) {
   const int64 e = thread_index();
   if (e >= count) return;
   const int64 p = block_of(a, e), size = a.blocks.size;
   const int64 i = p / a.blocks.across * size + a.row[e], j = p % a.blocks.across * size + a.col[e];
   keys[e] = transposed ? make_key(j, i) : make_key(i, j);
-  places[e] = e;
+  positions[e] = e;
 }
 
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    gather_values(const T* values, const int64* places, int64 count, bool conj, T* gathered) {
+    gather_values(const T* values, const int64* positions, int64 count, bool conj, T* gathered) {
   const int64 e = thread_index();
-  if (e < count) gathered[e] = conjugate_if(conj, values[places[e]]);
+  if (e < count) gathered[e] = conjugate_if(conj, values[positions[e]]);
 }
 
 // ---- Validation ---------------------------------------------------------------------------------------
@@ -205,7 +204,7 @@ Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
   const Coordinates from = Coordinates::of(m, {});
   Keys keys(count);
   launch("write keys", write_block_keys, cuda::blocks(count), dim3(kBlock), from, count, blocks, keys.key(),
-         keys.place());
+         keys.position());
   sort(keys);
   launch("point blocks", point_blocks, cuda::blocks(blocks.count() + 1), dim3(kBlock), keys.key(), count,
          result.index("block_indptr").as<std::int64_t>(), blocks.count());
@@ -214,7 +213,7 @@ Matrix csb_from_rows(const Matrix& m, Blocks blocks) {
     with_local_type(blocks.size, [&](auto index) {
       using I = decltype(index);
       launch("place entries", place_entries<T, I>, cuda::blocks(count), dim3(kBlock), from, m.values.as<T>(),
-             keys.place(), count, blocks.size, result.index("local_row").as<I>(), result.index("local_col").as<I>(),
+             keys.position(), count, blocks.size, result.index("local_row").as<I>(), result.index("local_col").as<I>(),
              result.values.as<T>());
     });
   });
@@ -227,15 +226,15 @@ Matrix rows_from_csb(const Matrix& m, Op op) {
   with_local_type(blocks_of(*m.structure).size, [&](auto index) {
     using I = decltype(index);
     launch("write keys", write_row_keys<I>, cuda::blocks(count), dim3(kBlock),
-           Csb<float, I>::over(*m.structure, nullptr), count, op.transposed, keys.key(), keys.place());
+           Csb<float, I>::over(*m.structure, nullptr), count, op.transposed, keys.key(), keys.position());
   });
   sort(keys);
   Lines lines(keys.key(), count, rows);
   const Array values = Array::empty(m.dtype, {count});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
-    launch("gather values", gather_values<T>, cuda::blocks(count), dim3(kBlock), m.values.as<T>(), keys.place(), count,
-           op.conjugated, values.as<T>());
+    launch("gather values", gather_values<T>, cuda::blocks(count), dim3(kBlock), m.values.as<T>(), keys.position(),
+           count, op.conjugated, values.as<T>());
   });
   return compressed(*common, rows, cols, std::move(lines.indices), std::move(lines.indptr), values);
 }
@@ -248,7 +247,7 @@ Fault fault_in_csb(const Structure& structure) {
     if (const Fault fault = fault_in_pointers(a.indptr, a.blocks.count(), count); fault.kind != Fault::none) {
       return fault;
     }
-    const Firsts entries;
+    const FirstFaults entries;
     launch("check entries", check_entries<I>, cuda::blocks(count), dim3(kBlock), a, count, entries.outside(),
            entries.order());
     return entries.fault(Fault::outside);

@@ -6,18 +6,18 @@
 
 namespace diagsparse::cuda {
 
-// A plan that will run many times lists its terms, where the lists leave half of the memory. One that runs once takes
-// "hash", which needs no lists; but of a few very long rows of A that looks at the entries again and again, so lists
-// are quicker there, too. Both add up in the same order, so the choice changes no bit.
+// A plan that will run many times lists its terms if the lists leave half of the memory free. One that runs once uses
+// "hash", which needs no lists. But for a few very long rows of A, "hash" reads the entries again and again, so lists
+// are faster there, too. Both add in the same order, so the choice changes no bit.
 static const char* choose(const Plan& plan, DType, DType) {
   if (!rows::can_list_terms(plan)) return "hash";
   const int64 products = plan.work->operations();
   if (plan.repeated) {
-    // H200, double precision: two terms an entry 0.48 against 0.76 ms, 16 of them (40 M) 0.33 against 0.41 ms, (190
-    // M) 1.39 against 0.90 ms, 21 (340 M) 2.9 against 1.25 ms.
+    // H200, double precision: two terms per entry 0.48 against 0.76 ms, 16 of them (40 M) 0.33 against 0.41 ms, (190 M)
+    // 1.39 against 0.90 ms, 21 (340 M) 2.9 against 1.25 ms.
     if (products > 100'000'000 && products > 12 * plan.c->stored()) return "hash";
-    // H200: lengths by a power law, 10 M products, 120 M looks at entries: all of it 2.5 against 11 ms.
-  } else if (products < 1'000'000 || rows::hash_walks(plan) < 3 * products) {
+    // H200: lengths by a power law, 10 M products, 120 M reads of entries: 2.5 against 11 ms in total.
+  } else if (products < 1'000'000 || rows::hash_reads(plan) < 3 * products) {
     return "hash";
   }
   return rows::terms_nbytes(plan) <= memory(plan.device).free / 2 ? "terms" : "hash";

@@ -4,8 +4,8 @@
 //   A: m x n, entry w of row i is A[i, indices[w, i]] = values[w, i], both (width, m); -1 where the padding of a row
 //   begins; row_lengths (m), or none.  x: n, or n x k.  y: m, or m x k.
 //
-// A thread takes a row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are about
-// equally long. A transpose is gathered by rows, over an index of them.
+// A thread processes a row; if rows are few and long, several threads do (layouts/multiply_rows.cuh). The kernel is
+// meant for rows of similar lengths. A transpose is gathered by rows, with an index of them.
 #include "formats/ell/layout.hpp"
 #include "kernels/rows/kernels.hpp"
 #include "layouts/multiply_rows.cuh"

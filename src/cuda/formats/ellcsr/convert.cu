@@ -1,4 +1,4 @@
-// ellcsr on the GPU: from rows and to rows, and validation.
+// ellcsr on the GPU: conversion from and to rows, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "device/faults.cuh"
@@ -18,27 +18,27 @@ Csr<float> structure_of(const Matrix& m) {
   return {m.rows, m.cols, m.index("indptr").as<int64>(), m.index("indices").as<std::int32_t>(), nullptr};
 }
 
-// A thread takes an entry.
+// A thread processes an entry.
 __global__ void __launch_bounds__(kBlock)
-    find_lone(const Csr<float> a, int64 count, const Coordinates places, int64 column, unsigned* lone) {
+    find_unmatched(const Csr<float> a, int64 count, const Coordinates positions, int64 column, unsigned* unmatched) {
   const int64 e = thread_index();
   if (e >= count) return;
-  const int64 i = places.row_of(e), j = a.indices[e], end = a.indptr[j + 1];
+  const int64 i = positions.row_of(e), j = a.indices[e], end = a.indptr[j + 1];
   if (min(i, j) >= column) return;
   const int64 mirror = bisect(a.indptr[j], end, [&](int64 k) { return a.indices[k] < i; });
-  if (mirror == end || a.indices[mirror] != i) *lone = 1;
+  if (mirror == end || a.indices[mirror] != i) *unmatched = 1;
 }
 
-// A thread takes a row: how many of its entries do not lead.
+// A thread processes a row: it counts its entries outside of the leading part.
 __global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leading leading, std::int64_t* counts) {
   const int64 i = thread_index();
   if (i >= csr.rows) return;
   const std::int32_t* const columns = csr.indices + csr.indptr[i];
   const int64 count = csr.indptr[i + 1] - csr.indptr[i];
-  counts[i] = leading.count_stored(i, columns, count) - leading.of(i, columns, count);
+  counts[i] = leading.resident_data(i, columns, count) - leading.of(i, columns, count);
 }
 
-// A warp takes a row.
+// A warp processes a row.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     split_rows(const Csr<T> csr, int64 width, Leading leading, const std::int64_t* indptr, std::int32_t* head,
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
   if (i >= csr.rows) return;
   const int64 begin = csr.indptr[i],
-              end = begin + leading.count_stored(i, csr.indices + begin, csr.indptr[i + 1] - begin);
+              end = begin + leading.resident_data(i, csr.indices + begin, csr.indptr[i + 1] - begin);
   const int64 middle = end - (indptr[i + 1] - indptr[i]);
   for (int64 w = lane; w < width; w += 32) {
     const bool entry = begin + w < middle;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kBlock) measure_rows(const EllCsr<float> a, st
   if (i < a.rows) lengths[i] = a.leading(i) + a.indptr[i + 1] - a.indptr[i];
 }
 
-// A warp takes a row.
+// A warp processes a row.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     join_rows(const EllCsr<T> a, const std::int64_t* indptr, std::int32_t* indices, T* values) {
@@ -81,9 +81,9 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// A warp takes a row, and deals its leading columns to banks. It counts them first.
+// A warp processes a row, and distributes its leading columns over banks. It counts them first.
 template <class T>
-__global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
+__global__ void __launch_bounds__(kBlock) distribute_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
   __shared__ std::int32_t banks[kWarps][BankOrder::kBanks];
   const int64 i = thread_index() / 32, line = i * a.width;
   const int lane = threadIdx.x % 32;
@@ -98,22 +98,22 @@ __global__ void __launch_bounds__(kBlock) deal_rows(const EllCsr<T> a, std::int3
   BankOrder bank_order;
   for (int b = 0; b < BankOrder::kBanks; ++b) bank_order.all += bank_order.counts[b] = bank_of[b];
   __syncwarp();
-  if (lane < BankOrder::kBanks) bank_of[lane] = 0;  // those that came before
+  if (lane < BankOrder::kBanks) bank_of[lane] = 0;  // from now on, counts the entries of each bank that have been placed
   for (int64 first = 0; first < a.width; first += 32) {
     const int64 w = first + lane;
     const std::int32_t j = w < a.width ? a.head.indices[line + w] : -1;
     const int bank = j >= 0 ? BankOrder::bank(j) : BankOrder::kBanks;
-    const unsigned alike = __match_any_sync(0xffffffffu, bank), before = alike & ((1u << lane) - 1);
+    const unsigned same_bank = __match_any_sync(0xffffffffu, bank), before = same_bank & ((1u << lane) - 1);
     __syncwarp();
     int64 to = w;
     if (j >= 0) to = bank_order.position(bank_of[bank] + __popc(before), bank);
     __syncwarp();
-    if (j >= 0 && before == 0) bank_of[bank] += __popc(alike);
+    if (j >= 0 && before == 0) bank_of[bank] += __popc(same_bank);
     if (w < a.width) head[line + to] = j, values[line + to] = a.head_values[line + w];
   }
 }
 
-// A warp takes a row, a lane counts what comes before an entry in ascending order, padding last.
+// A warp processes a row. A lane counts the entries that precede its own in ascending order; padding is last.
 template <class T>
 __global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int32_t* head, T* values) {
   const int64 i = thread_index() / 32, line = i * a.width;
@@ -129,11 +129,11 @@ __global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int3
   }
 }
 
-// The same matrix, where `kernel` writes what leads to new arrays.
+// The same matrix, with new arrays for the leading part, which `kernel` writes.
 template <class F>
-Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
-  const Shape head_shape = m.index("ell_indices").shape;
-  Array head = Array::empty(DType::i32, head_shape), values = Array::empty(m.dtype, {m.values.size()});
+Matrix with_new_head(const char* what, const Matrix& m, const F& kernel) {
+  const Shape leads = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     launch(what, kernel(zero), blocks(m.rows * 32), dim3(kBlock), EllCsr<T>::of(m), head.as<std::int32_t>(),
@@ -144,7 +144,7 @@ Matrix moved_in_rows(const char* what, const Matrix& m, const F& kernel) {
   return with_head(m, std::move(head), std::move(values));
 }
 
-// A thread takes a leading column: it lies in the matrix or is padding, and comes after the one before it in its row.
+// A thread checks a leading column: it is inside the matrix or padding, and greater than the previous one of its row.
 __global__ void __launch_bounds__(kBlock)
     check_leading(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
   const int64 e = thread_index();
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kBlock)
   if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) report(order, e);
 }
 
-// A thread takes a row: the rest of it comes after all that leads.
+// A thread checks a row: the columns of its rest are greater than all leading ones.
 __global__ void __launch_bounds__(kBlock)
     check_rest(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
   const int64 i = thread_index();
@@ -175,11 +175,11 @@ using namespace cuda::ellcsr;
 
 bool entries_have_mirrors(const Matrix& m, int64 column) {
   const int64 count = m.values.size();
-  const Scratch<unsigned> lone(1);
-  CUDA_CALL(cudaMemsetAsync(lone.get(), 0, sizeof(unsigned), stream()));
-  launch("find lone entries", find_lone, blocks(count), dim3(kBlock), structure_of(m), count, Coordinates::of(m, {}),
-         column, lone.get());
-  return download(lone.get(), 1)[0] == 0;
+  const Scratch<unsigned> unmatched(1);
+  CUDA_CALL(cudaMemsetAsync(unmatched.get(), 0, sizeof(unsigned), stream()));
+  launch("find unmatched entries", find_unmatched, blocks(count), dim3(kBlock), structure_of(m), count,
+         Coordinates::of(m, {}), column, unmatched.get());
+  return download(unmatched.get(), 1)[0] == 0;
 }
 
 Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
@@ -198,11 +198,11 @@ Matrix ellcsr_from_rows(const Matrix& m, int64 width, Leading leading) {
 }
 
 Matrix in_bank_order(const Matrix& m) {
-  return moved_in_rows("deal rows", m, [](auto zero) { return deal_rows<decltype(zero)>; });
+  return with_new_head("distribute rows", m, [](auto zero) { return distribute_rows<decltype(zero)>; });
 }
 
 Matrix in_column_order(const Matrix& m) {
-  return moved_in_rows("sort rows", m, [](auto zero) { return sort_rows<decltype(zero)>; });
+  return with_new_head("sort rows", m, [](auto zero) { return sort_rows<decltype(zero)>; });
 }
 
 Matrix rows_from_ellcsr(const Matrix& m) {
@@ -221,7 +221,7 @@ Matrix rows_from_ellcsr(const Matrix& m) {
 }
 
 Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
-  const Firsts found;
+  const FirstFaults found;
   launch("check leading", check_leading, blocks(a.rows * a.width), dim3(kBlock), a, mirrored, found.outside(),
          found.order());
   launch("check rest", check_rest, blocks(a.rows), dim3(kBlock), a, mirrored, found.outside(), found.order());

@@ -4,15 +4,16 @@
 //   A: m x n; row i has values[w + i width] in column head[i, w] up to the first -1, and then values[m width + e] in
 //   column rest[e] for indptr[i] <= e < indptr[i + 1].  x: n, or n x k.  y: m, or m x k.
 //
-// "warp_per_row": a warp takes a row, every 32nd entry of its leading part and then of the rest a lane, and the lanes'
-// sums meet by shuffles. "shared_x", the default: shared_x.cuh. The others are those of Mahmoud, Hoffmann and Reza
-// (2018), with shuffles in the place of their shared memory. "warp2", as their text has it: one warp takes the leading
-// part, its neighbour the rest, and the first adds both. "block_16", "block_32" and "block_64", as algorithm 7 lists
-// it: "warp_per_row" in blocks of so many threads; those of 16 have half a warp for a row. Lanes read neighbouring
-// entries, and of x what these ask for, through the caches. A row of blocks takes every gridDim.y-th column of x. The
-// order of a sum follows from the matrix: the same bits on every run. They are meant for long rows. A transpose is
-// gathered by rows, over an index of them. Of a matrix of which one triangle leads they take the rest; what leads is
-// added with its mirror image, by mirrored.cuh.
+// "warp_per_row": a warp processes a row; each lane adds every 32nd entry, first of the leading part and then of the
+// rest, and the lanes' sums are added by shuffles. "shared_x", the default: shared_x.cuh. The others are those of
+// Mahmoud, Hoffmann and Reza (2018), with shuffles instead of their shared memory. "warp2", as described in their text:
+// one warp processes the leading part, the next one the rest, and the first adds both. "block_16", "block_32" and
+// "block_64", as in their algorithm 7: "warp_per_row" in blocks of so many threads; those of 16 have half a warp per
+// row. Lanes read neighbouring entries, and the corresponding elements of x through the caches. A row of blocks
+// processes every gridDim.y-th column of x. The order of a sum depends only on the matrix, so every run gives the same
+// bits. The kernels are meant for long rows. A transpose is gathered by rows, with an index of them. If the leading
+// part is one triangle of the matrix, the kernels multiply only the rest; the leading part and its mirror image are
+// added by mirrored.cuh.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "formats/ellcsr/layout.hpp"
@@ -26,9 +27,9 @@ namespace {
 
 constexpr int kWarps = kBlock / 32;
 
-// The part of a lane in the sum of row i over its leading entries, and over the rest of it.
+// A lane's part of the sum of row i over its leading entries, and over its rest.
 template <int Lanes = 32, class I, class U, class V>
-__device__ Product<U, V> lead(const EllCsr<U, I>& a, int64 i, bool conj, const V* x, int64 step) {
+__device__ Product<U, V> sum_of_leading(const EllCsr<U, I>& a, int64 i, bool conj, const V* x, int64 step) {
   Product<U, V> sum{};
   for (int64 w = threadIdx.x % Lanes; w < a.width; w += Lanes) {
     const std::int32_t j = a.head.of(load(a.head.indices + i * a.width + w), i * a.chunks + w / kChunk);
@@ -38,7 +39,7 @@ __device__ Product<U, V> lead(const EllCsr<U, I>& a, int64 i, bool conj, const V
   return sum;
 }
 template <int Lanes = 32, class I, class U, class V>
-__device__ Product<U, V> follow(const EllCsr<U, I>& a, int64 i, bool conj, const V* x, int64 step) {
+__device__ Product<U, V> sum_of_rest(const EllCsr<U, I>& a, int64 i, bool conj, const V* x, int64 step) {
   Product<U, V> sum{};
   for (int64 e = a.indptr[i] + threadIdx.x % Lanes; e < a.indptr[i + 1]; e += Lanes) {
     sum += multiply(conjugate_if(conj, load(a.rest_values + e)),
@@ -49,21 +50,22 @@ __device__ Product<U, V> follow(const EllCsr<U, I>& a, int64 i, bool conj, const
 
 template <class I, class U, class V, int Lanes = 32>
 __global__ void __launch_bounds__(kBlock)
-    walk_rows(const EllCsr<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-              const __grid_constant__ Update<Product<U, V>> update) {
+    sum_rows(const EllCsr<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+             const __grid_constant__ Update<Product<U, V>> update) {
   const int64 i = thread_index() / Lanes;
   if (i >= a.rows) return;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
     const V* const in = x.data + c * x.col;
-    const auto sum = sum_of_lanes<Lanes>(lead<Lanes>(a, i, conj, in, x.row) + follow<Lanes>(a, i, conj, in, x.row));
+    const auto sum =
+        sum_of_lanes<Lanes>(sum_of_leading<Lanes>(a, i, conj, in, x.row) + sum_of_rest<Lanes>(a, i, conj, in, x.row));
     if (threadIdx.x % Lanes == 0) update.one(y.data + i * y.row + c * y.col, sum);
   }
 }
 
 template <class I, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    walk_halves(const EllCsr<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-                const __grid_constant__ Update<Product<U, V>> update) {
+    sum_halves(const EllCsr<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
+               const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ T sums[kWarps];
   const int warp = threadIdx.x / 32;
@@ -72,7 +74,7 @@ __global__ void __launch_bounds__(kBlock)
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
     const V* const in = x.data + c * x.col;
     T sum{};
-    if (i < a.rows) sum = first ? lead(a, i, conj, in, x.row) : follow(a, i, conj, in, x.row);
+    if (i < a.rows) sum = first ? sum_of_leading(a, i, conj, in, x.row) : sum_of_rest(a, i, conj, in, x.row);
     sum = sum_of_lanes<32>(sum);
     if (threadIdx.x % 32 == 0) sums[warp] = sum;
     __syncthreads();
@@ -81,16 +83,16 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// `threads` take a row.
+// `threads` threads process a row.
 template <class U, class V, class A, class Kernel>
-void walk(Kernel kernel, int threads, const A& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
-          int block = kBlock) {
+void launch_rows(Kernel kernel, int threads, const A& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
+                 const Dense& y, int block = kBlock) {
   using T = Product<U, V>;
   launch("ellcsr matvec", kernel, blocks_by_columns(a.rows * threads * (kBlock / block), x.cols), dim3(block), a,
          op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
 }
 
-// What leads of a matrix with mirror images, alone.
+// The leading part of a matrix with mirror images, by itself.
 struct ResidentTriangle {
   StructurePtr structure;
   Array indptr;
@@ -101,25 +103,25 @@ struct ResidentTriangle {
   }
 };
 Matrix triangle_of(const Matrix& m) {
-  const auto kept = cached<ResidentTriangle>(m.cache(), "its triangle", [&] {
+  const auto resident_data = cached<ResidentTriangle>(m.cache(), "its triangle", [&] {
     const Matrix result = leading_of(m);
     return std::make_shared<ResidentTriangle>(result.structure, result.index("csr_indptr"));
   });
-  return {kept->structure, m.values.slice(0, kept->structure->values_shape)};
+  return {resident_data->structure, m.values.slice(0, resident_data->structure->values_shape)};
 }
 
-// y += alpha op(E + its mirror image) x: in one pass, or in two where shared memory has no room.
+// y += alpha op(E + its mirror image) x: in one pass, or in two if it does not fit into shared memory.
 template <class U, class V, class I>
 void add_triangle(const Matrix& m, Op op, Scalar alpha, const Dense& x, const Dense& y) {
   if (add_in_one_pass<U, V, I>(m, EllCsr<U, I>::of(m), op, alpha, x, y)) return;
   const Matrix triangle = triangle_of(m);
   const MirrorOps conj = mirror_ops(m, op);
-  walk<U, V>(walk_rows<I, U, V>, 32, EllCsr<U, I>::of(triangle), {false, conj.entries}, alpha, x, 1.0, y);
+  launch_rows<U, V>(sum_rows<I, U, V>, 32, EllCsr<U, I>::of(triangle), {false, conj.entries}, alpha, x, 1.0, y);
   rows::gather_transpose<U, V>(triangle, {true, conj.images}, alpha, x, 1.0, y);
 }
 
-// Calls f with a matrix and the view of it by its type of index; a transpose needs no view. Of a matrix with mirror
-// images that is the rest, and what leads is added.
+// Calls f with a matrix and its view for the type of its indices; a transpose needs no view. For a matrix with mirror
+// images, that is the rest, and the leading part is added afterwards.
 template <class U, class V, class F>
 void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const F& f) {
   if (has_mirror(m)) {
@@ -133,7 +135,7 @@ void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, cons
 }
 
 void prepare_rest(const Matrix& m, Op op) {
-  if (has_mirror(m)) mirrored_columns(m);  // which asks the GPU
+  if (has_mirror(m)) mirrored_columns(m);  // which reads from the GPU
   rows::prepare_transpose(has_mirror(m) ? rest_of(m) : m, op);
 }
 
@@ -141,7 +143,7 @@ template <class U, class V>
 struct Warp {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
-      walk<U, V>(walk_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
+      launch_rows<U, V>(sum_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
     });
   }
 };
@@ -149,25 +151,25 @@ template <class U, class V>
 struct Warp2 {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
-      walk<U, V>(walk_halves<I, U, V>, 64, a, op, alpha, x, beta, y);
+      launch_rows<U, V>(sum_halves<I, U, V>, 64, a, op, alpha, x, beta, y);
     });
   }
 };
 
 template <int Threads>
-void walk_in_blocks(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+void multiply_in_blocks(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
   using T = double;
   constexpr int lanes = Threads < 32 ? Threads : 32;
   if (op.transposed || has_mirror(m) || m.index("ell_indices").dtype != DType::i32)
     return Warp<T, T>::run(m, op, alpha, x, beta, y);
-  walk<T, T>(walk_rows<std::int32_t, T, T, lanes>, lanes, EllCsr<T>::of(m), op, alpha, x, beta, y, Threads);
+  launch_rows<T, T>(sum_rows<std::int32_t, T, T, lanes>, lanes, EllCsr<T>::of(m), op, alpha, x, beta, y, Threads);
 }
-// In double precision and with columns of 32 bits, as the paper has them; else "warp_per_row".
+// In double precision and with 32-bit columns, as in the paper; otherwise "warp_per_row".
 template <int Threads>
 MatvecRow row_in_blocks(const char* name) {
   MatvecRow row{name, every_pair<Warp, MatvecKernel>(), prepare_rest};
   constexpr int f64 = static_cast<int>(DType::f64);
-  row.typed.at[f64][f64] = walk_in_blocks<Threads>;
+  row.typed.at[f64][f64] = multiply_in_blocks<Threads>;
   return row;
 }
 
@@ -175,15 +177,15 @@ template <class U, class V>
 struct SharedX {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix& plain, const EllCsr<U, I>& a) {
-      if (share_x<U, V>(plain, a, op, alpha, x, beta, y)) return;
-      walk<U, V>(walk_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
+      if (multiply_shared_x<U, V>(plain, a, op, alpha, x, beta, y)) return;
+      launch_rows<U, V>(sum_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
     });
   }
 };
 
 void prepare(const Matrix& m, Op op) {
   prepare_rest(m, op);
-  if (!op.transposed) prepare_to_share_x(has_mirror(m) ? rest_of(m) : m);
+  if (!op.transposed) prepare_shared_x(has_mirror(m) ? rest_of(m) : m);
 }
 
 FormatKernels make() {

@@ -1,17 +1,18 @@
-// One triangle of ellcsr: what leads, below the diagonal, and its mirror image in one pass.
+// One triangle of ellcsr: the leading part, below the diagonal, and its mirror image in one pass.
 //
 // y += alpha (E + E^T) x, or with E^H.
-//   E: n x n, with entries below the diagonal in the columns before c alone.  x, y: n.
+//   E: n x n, with entries below the diagonal, only in the columns before c.  x, y: n.
 //
-// An entry E[i, j] adds to y[i], and in its mirror image to y[j] with j < c. A block holds the first c elements of x in
-// shared memory, and a warp its own sums of the images:
+// An entry E[i, j] contributes to y[i], and its mirror image to y[j] with j < c. A block holds the first c elements of
+// x in shared memory, and each warp its own sums of the images:
 //
 //     shared memory     x[0 .. c)  |  sums[0 .. c) of warp 0  |  of warp 1  |  ...
 //
-// A warp takes a row. Its lanes take different columns, so each adds to sums that no other one touches: no atomics.
-// Most of them lie in different banks of shared memory, since columns are dealt (struct Deal). All loads of a step come
-// before its stores, since they wait for nothing. When its rows are done, a block adds the sums of its warps, and
-// another kernel those of the blocks to y. The order of a sum follows from the matrix: the same bits on every run.
+// A warp processes a row. Its lanes process different columns, so no two of them add to the same sum: no atomics. Most
+// of the sums are in different banks of shared memory, because columns are distributed over banks (struct BankOrder). All
+// loads of a step are issued before its stores, so that they wait for nothing. When its rows are done, a block adds the
+// sums of its warps, and another kernel adds those of the blocks to y. The order of a sum depends only on the matrix,
+// so every run gives the same bits.
 #pragma once
 
 #include "device/dense.cuh"
@@ -22,13 +23,13 @@
 
 namespace diagsparse::cuda::ellcsr {
 
-constexpr int kMirrorWarps = 7;  // of a block, at most: as many registers are there
-constexpr int kNeighbours = 4;   // places that a lane takes at once
+constexpr int kMirrorWarps = 7;  // most warps per block, limited by registers
+constexpr int kNeighbours = 4;   // positions that a lane processes at once
 
 template <class T>
 constexpr int kSteps = !is_complex<T>   ? 6
                        : sizeof(T) == 8 ? 3
-                                        : 1;  // of 128 places on their way at once
+                                        : 1;  // of 128 positions that are loaded together
 
 template <class I, class U, class V>
 __global__ void __launch_bounds__(kMirrorWarps * 32, 1)
@@ -41,7 +42,7 @@ __global__ void __launch_bounds__(kMirrorWarps * 32, 1)
   T* const sums = reinterpret_cast<T*>(shared + (columns * static_cast<int>(sizeof(V)) + 15) / 16);
   const int warps = blockDim.x / 32, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   int first_own = static_cast<int>(reinterpret_cast<char*>(sums + warp * columns) - reinterpret_cast<char*>(shared));
-  asm("" : "+r"(first_own));  // a number that nobody takes apart again: one instruction for each address
+  asm("" : "+r"(first_own));  // hides how it was computed, so that each address needs only one instruction
   const auto own = [&](int j) -> T& {
     return *reinterpret_cast<T*>(reinterpret_cast<char*>(shared) + (first_own + j * static_cast<int>(sizeof(T))));
   };
@@ -53,8 +54,8 @@ __global__ void __launch_bounds__(kMirrorWarps * 32, 1)
   for (int64 i = static_cast<int64>(blockIdx.x) * warps + warp; i < a.rows;
        i += static_cast<int64>(gridDim.x) * warps) {
     const V factor = load(x + i * x_step);
-    T whole{};  // y[i], on its way early
-    if (lane == 0) whole = y[i * y_step];
+    T updated{};  // y[i], loaded early
+    if (lane == 0) updated = y[i * y_step];
     const int64 line = i * a.width;
     T sum{};
     for (int at = 0; at < width; at += 32 * each * steps) {
@@ -97,8 +98,8 @@ __global__ void __launch_bounds__(kMirrorWarps * 32, 1)
     }
     sum = sum_of_lanes<32>(sum);
     if (lane == 0) {
-      update.one(&whole, sum);
-      y[i * y_step] = whole;
+      update.one(&updated, sum);
+      y[i * y_step] = updated;
     }
   }
   __syncthreads();
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(kMirrorWarps * 32, 1)
   }
 }
 
-// 32 columns a block; of the blocks that made images each row of threads adds every 32nd.
+// 32 columns per block. Each row of threads adds every 32nd of the blocks' images.
 constexpr int kImageRows = 32;
 template <class T>
 __global__ void __launch_bounds__(32 * kImageRows)
@@ -127,17 +128,18 @@ __global__ void __launch_bounds__(32 * kImageRows)
   update.one(y + j * y_step, sum);
 }
 
-// Runs the kernel where shared memory has room, for one column of x; returns whether it did.
+// Runs the kernel for each column of x if it fits into shared memory; returns whether it did.
 template <class U, class V, class I>
 bool add_in_one_pass(const Matrix& m, const EllCsr<U, I>& a, Op op, Scalar alpha, const Dense& x, const Dense& y) {
   using T = Product<U, V>;
   const Limits& device = limits<add_mirrored<I, U, V>>();
   const int64 columns = mirrored_columns(m), part = ceil_div(columns * static_cast<int64>(sizeof(V)), 16) * 16;
-  const int64 room = columns > 0 ? (device.shared - part) / (columns * static_cast<int64>(sizeof(T))) : kMirrorWarps;
-  const bool whole = a.width % kNeighbours == 0 && a.head.bases == nullptr &&
-                     reinterpret_cast<std::uintptr_t>(a.head_values) % 16 == 0;
-  if (room < 2 || !whole) return false;
-  const int warps = static_cast<int>(std::min<int64>(room, kMirrorWarps));
+  const int64 capacity =
+      columns > 0 ? (device.shared - part) / (columns * static_cast<int64>(sizeof(T))) : kMirrorWarps;
+  const bool aligned = a.width % kNeighbours == 0 && a.head.bases == nullptr &&
+                       reinterpret_cast<std::uintptr_t>(a.head_values) % 16 == 0;
+  if (capacity < 2 || !aligned) return false;
+  const int warps = static_cast<int>(std::min<int64>(capacity, kMirrorWarps));
   const int count = static_cast<int>(std::min<int64>(device.multiprocessors, ceil_div(a.rows, warps)));
   if (columns == 0 || count == 0) return true;
   const Update<T> update(alpha, 1.0);

@@ -1,17 +1,18 @@
 // jds on the GPU: conversion from and to csr, validation, and the kernel "section".
 //
 // y = alpha op(A) x + beta y.
-//   A: m x n, sections of rows of one length. Section s: rows row_order[p] for the places p from section_rows[s] to
-//   section_rows[s + 1]; entry w of its i-th row at section_indptr[s] + w rows + i, values[...] in column indices[...].
-//   x: n, or n x k.  y: m, or m x k.
+//   A: m x n, sections of rows of equal length. Section s: rows row_order[p] for the positions p from section_rows[s]
+//   to section_rows[s + 1]; entry w of its i-th row at section_indptr[s] + w rows + i, values[...] in column
+//   indices[...]. x: n, or n x k.  y: m, or m x k.
 //
-// One launch for all sections. A block takes a part of one section: `lanes` threads work on each row, one on short
-// rows, more on long ones, most where a section has few, and as many rows lie side by side as that leaves threads for.
-// Lane l takes entries l, l + lanes, ...: neighbouring threads read neighbouring entries, and of x what these ask for,
-// through the caches. The sums of the lanes meet in shared memory. Lanes follow from length and count of the rows
-// alone, and the order of a sum is fixed: the same bits on every run. A block finds its section by bisection in a list
-// that is kept with A, 8 bytes a section. A row of blocks takes every gridDim.y-th column of x. It is meant for rows
-// that differ much in length. A transpose is gathered by rows, over an index of them.
+// One launch for all sections. A block processes a part of one section. Each row is processed by `lanes` threads: one
+// for short rows, more for long ones, most if a section has few rows; the block processes as many rows at a time as its
+// threads allow. Lane l processes entries l, l + lanes, ...: neighbouring threads read neighbouring entries, and the
+// corresponding elements of x through the caches. The sums of the lanes are added in shared memory. The number of lanes
+// depends only on length and count of the rows, and the order of a sum is fixed, so every run gives the same bits. A
+// block finds its section by bisection in a list that is cached with A, 8 bytes per section. A row of blocks processes
+// every gridDim.y-th column of x. The kernel is meant for rows of very different lengths. A transpose is gathered by
+// rows, with an index of them.
 #include <bit>
 
 #include "core/compressed_rows.hpp"
@@ -32,9 +33,9 @@ namespace cuda::jds {
 
 namespace {
 
-// ---- How sections are shared out -------------------------------------------------------------------
-constexpr int64 kEntriesEach = 32;  // of a row, for a lane at least
-constexpr int64 kSideBySide = 8;    // rows of a block where a section has as many: a sector of their indices
+// ---- How sections are divided among blocks --------------------------------------------------------------
+constexpr int64 kEntriesEach = 32;  // least number of entries per lane
+constexpr int64 kSideBySide = 8;    // least rows at a time, if a section has as many: a sector of their indices
 
 // Threads for each row of a section, a power of two.
 __host__ __device__ inline int lanes_for(int64 length, int64 rows) {
@@ -44,7 +45,7 @@ __host__ __device__ inline int lanes_for(int64 length, int64 rows) {
   return static_cast<int>(wanted < most ? wanted : most);
 }
 
-// The first block of each section, and how many blocks there are; the empty rows are the last section.
+// The first block of each section, and the number of blocks; the empty rows are the last section.
 struct ResidentBlocks {
   Array first;
   int64 count;
@@ -73,12 +74,13 @@ std::shared_ptr<ResidentBlocks> blocks_of(const Matrix& m) {
   });
 }
 
-// The sum of what all lanes of a row hold; in lane 0. `shared` has room for the block; lanes are `rows` threads apart.
+// The sum over all lanes of a row, returned to lane 0. `shared` has an element per thread; lanes are `rows` threads
+// apart.
 template <class T>
 __device__ T sum_of_lanes(T* shared, T v, int lanes, int rows) {
   if (lanes == 1) return v;
   const int t = static_cast<int>(threadIdx.x);
-  __syncthreads();  // what was there before is read
+  __syncthreads();  // until previous contents have been read
   shared[t] = v;
   for (int step = lanes / 2; step > 0; step /= 2) {
     __syncthreads();
@@ -118,10 +120,12 @@ struct SectionKernel {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-    const std::shared_ptr<ResidentBlocks> shares = blocks_of(m);
-    const dim3 grid(static_cast<unsigned>(shares->count), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
-    launch("jds matvec", sum_sections<U, V>, grid, dim3(kBlock), Jds<U>::of(m), shares->first.as<std::int64_t>(),
-           op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+    const std::shared_ptr<ResidentBlocks> resident_blocks = blocks_of(m);
+    const dim3 grid(static_cast<unsigned>(resident_blocks->count),
+                    static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
+    launch("jds matvec", sum_sections<U, V>, grid, dim3(kBlock), Jds<U>::of(m),
+           resident_blocks->first.as<std::int64_t>(), op.conjugated, Block<const V>(x), Block<T>(y), x.cols,
+           Update<T>(alpha, beta));
   }
 };
 
@@ -133,13 +137,13 @@ void prepare(const Matrix& a, Op op) {
 FormatKernels make() { return {{{"section", every_pair<SectionKernel, MatvecKernel>(), prepare}}, {}}; }
 const RegisterKernels registered("jds", 0, make);
 
-// ---- Entry by entry, so that a row much longer than all others keeps no thread waiting -----------------------------
+// ---- Entry by entry, so that a very long row does not delay a single thread ----------------------------
 template <class T>
 __device__ Section section_with(const Jds<T>& a, int64 e) {
   return a.section(bisect(1, a.sections, [&](int64 s) { return a.section_indptr[s] <= e; }) - 1);
 }
 
-// A thread takes an entry of the result, in the order in which these are stored.
+// A thread processes an entry of the result, in the order in which these are stored.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     gather_entries(const Csr<T> csr, const Jds<T> to, std::int32_t* indices, T* values) {
@@ -223,15 +227,15 @@ Matrix StoredRows<Jds>::to_csr(const Matrix& m) {
 template <>
 Fault StoredRows<Jds>::fault_in_entries(const Structure& structure) {
   const Jds<float> a = Jds<float>::over(structure, nullptr);
-  const Firsts found;
+  const FirstFaults found;
   launch("check columns", check_columns, blocks(a.stored), dim3(kBlock), a, found.outside(), found.order());
   return found.fault(Fault::outside);
 }
 
-template struct StoredRows<Jds>;  // what is left of it
+template struct StoredRows<Jds>;  // instantiates the remaining members
 
 Fault fault_in_sections(const Jds<float>& a) {
-  const Firsts found;
+  const FirstFaults found;
   launch("check sections", check_sections, blocks(a.sections + 1), dim3(kBlock), a, found.outside(), found.order());
   return found.fault(Fault::pointers);
 }

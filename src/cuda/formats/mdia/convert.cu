@@ -1,4 +1,4 @@
-// mdia on the GPU: from rows and to rows, counts, and validation.
+// mdia on the GPU: conversion from and to rows, counts, and validation.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "core/summary.hpp"
@@ -13,8 +13,8 @@ namespace cuda::mdia {
 
 namespace {
 
-// ---- A warp takes a block of rows, and its lanes the diagonals ------------------------------------------
-// in_block[b]: the bits of block b; on_diagonal grows by those of this diagonal (-1: of none).
+// ---- A warp processes a block of rows, and its lanes the diagonals ------------------------------------------
+// in_block[b]: the bits of block b; on_diagonal is increased by those of this diagonal (-1: of none).
 __global__ void __launch_bounds__(kBlock) count_bits(const Mask* mask, int64 blocks, int64 diagonals, int64 diagonal,
                                                      std::int64_t* in_block, unsigned long long* on_diagonal) {
   const int64 b = thread_index() / 32;
@@ -29,9 +29,9 @@ __global__ void __launch_bounds__(kBlock) count_bits(const Mask* mask, int64 blo
   if (threadIdx.x % 32 == 0) in_block[b] = count;
 }
 
-// places[b, d]: the bits of block b on the diagonals before d.
+// positions[b, d]: the bits of block b on the diagonals before d.
 __global__ void __launch_bounds__(kBlock)
-    find_places(const Mask* mask, int64 blocks, int64 diagonals, std::uint32_t* places) {
+    find_positions(const Mask* mask, int64 blocks, int64 diagonals, std::uint32_t* positions) {
   const int64 b = thread_index() / 32;
   if (b >= blocks) return;
   const int lane = threadIdx.x % 32;
@@ -44,13 +44,13 @@ __global__ void __launch_bounds__(kBlock)
       const std::uint32_t other = __shfl_up_sync(~0u, sum, step);
       if (lane >= step) sum += other;
     }
-    if (d < diagonals) places[b * diagonals + d] = before + sum - bits;
+    if (d < diagonals) positions[b * diagonals + d] = before + sum - bits;
     before += __shfl_sync(~0u, sum, 31);
   }
 }
 
-// ---- From rows: a thread takes a row ----------------------------------------------------------------------
-// The number of a diagonal by its offset, negative where it is none of them.
+// ---- From rows: a thread processes a row ----------------------------------------------------------------------
+// The index of a diagonal by its offset; negative if there is no such diagonal.
 struct InTable {
   const std::int32_t* number;
   int64 rows;
@@ -94,11 +94,11 @@ __global__ void __launch_bounds__(kBlock)
   if (i >= a.rows) return;
   for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
     const int64 d = number(a.indices[e] - i);
-    if (d >= 0) values[to.place({0, static_cast<std::int32_t>(d), false, false}, i)] = a.values[e];
+    if (d >= 0) values[to.position({0, static_cast<std::int32_t>(d), false, false}, i)] = a.values[e];
   }
 }
 
-// ---- To rows: a thread takes a row of op(A) ---------------------------------------------------------------
+// ---- To rows: a thread processes a row of op(A) ---------------------------------------------------------------
 __global__ void __launch_bounds__(kBlock) count_row(const MaskedOperand<char> a, const MaskedDiagonal* diagonals,
                                                     int count, int64 rows, std::int64_t* lengths) {
   const int64 i = thread_index();
@@ -117,10 +117,10 @@ __global__ void __launch_bounds__(kBlock)
   int64 to = indptr[i];
   for (int d = 0; d < count; ++d) {
     const MaskedDiagonal& diagonal = diagonals[d];
-    const int64 place = a.place(diagonal, i);
-    if (place < 0) continue;
+    const int64 position = a.position(diagonal, i);
+    if (position < 0) continue;
     indices[to] = static_cast<std::int32_t>(i + diagonal.offset);
-    values[to++] = a.value(diagonal, place);
+    values[to++] = a.value(diagonal, position);
   }
 }
 
@@ -133,9 +133,9 @@ __global__ void __launch_bounds__(kBlock) check_masks(const Mdia<char> a, Positi
 }
 
 __global__ void __launch_bounds__(kBlock)
-    check_begins(const std::int64_t* begin, const std::int64_t* expected, int64 count, Position* wrong) {
+    check_begins(const std::int64_t* begin, const std::int64_t* expected, int64 count, Position* invalid) {
   const int64 b = thread_index();
-  if (b < count && begin[b] != expected[b]) report(wrong, b);
+  if (b < count && begin[b] != expected[b]) report(invalid, b);
 }
 
 template <class R>
@@ -171,9 +171,9 @@ MaskedCounts count_masked(const Array& mask, int64 diagonal) {
 
 namespace {
 
-Array places_of(const Array& mask) {
+Array positions_of(const Array& mask) {
   Array result = Array::empty(DType::u32, {mask.size()});
-  launch("find places", find_places, cuda::blocks(32 * mask.shape.rows), dim3(kBlock), mask.as<const Mask>(),
+  launch("find positions", find_positions, cuda::blocks(32 * mask.shape.rows), dim3(kBlock), mask.as<const Mask>(),
          mask.shape.rows, mask.shape.cols, result.as<std::uint32_t>());
   return result;
 }
@@ -181,8 +181,9 @@ Array places_of(const Array& mask) {
 }  // namespace
 
 std::shared_ptr<const ValueStarts> value_starts(const Structure& structure) {
-  return cached<ValueStarts>(structure.cache(), "places", [&] {
-    return std::make_shared<ValueStarts>(ValueStarts{places_of(static_cast<const Indices&>(structure).at("mask"))});
+  return cached<ValueStarts>(structure.cache(), "positions", [&] {
+    return std::make_shared<ValueStarts>(
+        ValueStarts{positions_of(static_cast<const Indices&>(structure).at("mask"))});
   });
 }
 
@@ -196,13 +197,13 @@ Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
     launch("mark rows", mark_rows<Number>, cuda::blocks(m.rows), dim3(kBlock), Csr<char>::of(m), number, diagonals,
            mask.as<Mask>());
     counts = count_masked(mask, main ? 0 : -1);
-    const Array places = places_of(mask);
+    const Array positions = positions_of(mask);
     values = Array::empty(m.dtype, {counts.all});
     with_value_type(m.dtype, [&](auto zero) {
       using T = decltype(zero);
       const MaskedOperand<T> to{{m.rows, m.cols, diagonals, resident.as<std::int64_t>(), mask.as<Mask>(),
                                  counts.begin.as<std::int64_t>(), nullptr},
-                                places.as<const std::uint32_t>()};
+                                positions.as<const std::uint32_t>()};
       launch("place values", place_values<T, Number>, cuda::blocks(m.rows), dim3(kBlock), Csr<T>::of(m), number, to,
              values.as<T>());
     });
@@ -234,7 +235,7 @@ Matrix rows_from_masked(const Matrix& m, Op op) {
 
 Fault fault_in_masks(const Structure& structure) {
   const auto a = Mdia<char>::over(structure, nullptr);
-  const Firsts masks, begins;
+  const FirstFaults masks, begins;
   launch("check masks", check_masks, cuda::blocks(a.blocks() * a.diagonals), dim3(kBlock), a, masks.outside());
   const MaskedCounts counts = count_masked(static_cast<const Indices&>(structure).at("mask"), -1);
   launch("check begins", check_begins, cuda::blocks(a.blocks() + 1), dim3(kBlock), a.begin,
@@ -243,7 +244,7 @@ Fault fault_in_masks(const Structure& structure) {
   return fault.kind != Fault::none ? fault : begins.fault(Fault::pointers);
 }
 
-// Its offset is the lowest one, so its values come first in each block.
+// The main diagonal has the lowest offset, so its values are the first of each block.
 bool masked_diagonal_is_real(const Matrix& m) {
   const std::vector<int64>& offsets = offsets_of(*m.structure);
   if (offsets.empty() || offsets.front() != 0) return true;

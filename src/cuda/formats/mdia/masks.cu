@@ -1,4 +1,4 @@
-// The masks of a product of masked diagonals on the GPU, as core/masked_products.hpp says.
+// The masks of a product of masked diagonals on the GPU (formats/mdia/products.hpp).
 #include "formats/mdia/masks.cuh"
 
 namespace diagsparse {
@@ -7,7 +7,7 @@ namespace cuda::mdia {
 
 namespace {
 
-// A warp takes a block of rows of C. For one diagonal of A the diagonals of C are all different ones.
+// A warp processes a block of rows of C. For one diagonal of A, the diagonals of C are all different.
 __global__ void __launch_bounds__(kBlock)
     find_masks(const MaskedOperand<char> a, const MaskedDiagonal* of_a, int count_a, const MaskedOperand<char> b,
                const MaskedDiagonal* of_b, int count_b, const std::int32_t* to, int64 blocks, int64 diagonals,
@@ -34,19 +34,19 @@ __global__ void __launch_bounds__(kBlock)
   if (lane == 0 && terms > 0) atomicAdd(multiply_adds, terms);
 }
 
-// A thread takes a column of the masks, and every gridDim.y-th block.
+// A thread processes a column of the masks, and every gridDim.y-th block.
 __global__ void __launch_bounds__(kBlock) mark_columns(const Mask* mask, int64 blocks, int64 diagonals, int* used) {
   const int64 d = thread_index();
   if (d >= diagonals) return;
   Mask any = 0;
   for (int64 b = blockIdx.y; b < blocks; b += gridDim.y) any |= mask[b * diagonals + d];
-  if (any != 0) used[d] = 1;  // stores race, all with the same value
+  if (any != 0) used[d] = 1;  // a benign race: all stores have the same value
 }
 
 __global__ void __launch_bounds__(kBlock)
-    copy_columns(const Mask* from, int64 blocks, int64 diagonals, const std::int64_t* kept, int64 count, Mask* to) {
+    copy_columns(const Mask* from, int64 blocks, int64 diagonals, const std::int64_t* columns, int64 count, Mask* to) {
   const int64 at = thread_index();
-  if (at < blocks * count) to[at] = from[at / count * diagonals + kept[at % count]];
+  if (at < blocks * count) to[at] = from[at / count * diagonals + columns[at % count]];
 }
 
 }  // namespace
@@ -83,13 +83,13 @@ std::vector<bool> columns_in_use(const Array& mask) {
 }
 
 Array select_columns(const Array& mask, const std::vector<bool>& use) {
-  std::vector<std::int64_t> kept;
+  std::vector<std::int64_t> columns;
   for (std::size_t d = 0; d < use.size(); ++d) {
-    if (use[d]) kept.push_back(static_cast<std::int64_t>(d));
+    if (use[d]) columns.push_back(static_cast<std::int64_t>(d));
   }
-  const auto count = static_cast<int64>(kept.size());
+  const auto count = static_cast<int64>(columns.size());
   Array result = Array::empty(DType::u32, {mask.shape.rows, count});
-  const Array resident = upload(kept);
+  const Array resident = upload(columns);
   launch("copy columns", copy_columns, cuda::blocks(result.size()), dim3(kBlock), mask.as<const Mask>(),
          mask.shape.rows, mask.shape.cols, resident.as<const std::int64_t>(), count, result.as<Mask>());
   return result;

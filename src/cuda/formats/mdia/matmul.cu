@@ -1,29 +1,29 @@
 // Kernel "block": C = alpha op(A) op(B) + beta C.
 //
-//   A, B, C: masked diagonals (formats/mdia.hpp); core/masked_products.hpp says what meets.
+//   A, B, C: masked diagonals (formats/mdia/layout.hpp); formats/mdia/products.hpp describes their products.
 //
-// The plan lists the pairs of diagonals of A and B by the diagonal of C that they lead to. A warp takes a block of 32
-// rows of C and all pairs, or a part of them where C has few rows. First a lane looks at a pair: where its masks meet
-// it lists where the values lie. Then a lane is a row, and goes through the list with the sum of one diagonal of C in a
-// register; three pairs have their values read at once. Each value of C is written once. The same bits on every run.
-// Bytes at least: A, B and C.
+// The plan lists the pairs of diagonals of A and B, grouped by the diagonal of C to which their product belongs. A warp
+// processes a block of 32 rows of C and all pairs, or some of them if C has few rows. First, each lane processes a
+// pair: if its masks have rows in common, it lists the positions of the values. Then each lane processes a row: it
+// loops over the list with the sum of one diagonal of C in a register, and loads the values of three pairs at once.
+// Each value of C is written once. Every run gives the same bits. Bytes at least: A, B and C.
 //
-// H200, float64, Heisenberg chain of 18 sites squared: 0.21 ms, six times the time of its bytes. L1 is busy for 0.8 of
-// it: the diagonals +-1 to +-16 meet in every block, in a few rows each. Sums of a block of C in shared memory, and a
-// lane for each value of C in place of one for each row, were slower.
+// H200, float64, Heisenberg chain of 18 sites squared: 0.21 ms, six times the time that its bytes need. L1 is busy for
+// 0.8 of this time, because the diagonals +-1 to +-16 have pairs in every block, in a few rows each. Sums of a block of
+// C in shared memory, and a lane for each value of C instead of each row, were slower.
 #include "formats/mdia/masks.cuh"
 
 namespace diagsparse::cuda::mdia {
 
 namespace {
 
-constexpr int kWarps = 4;  // of a block of threads
+constexpr int kWarps = 4;  // warps per thread block
 constexpr int kList = 64;  // pairs that are listed before they are multiplied
 constexpr int64 kEnoughWarps = 8192;
 constexpr int kMostParts = 8;
-constexpr std::uint32_t kNowhere = ~0u;  // no place
+constexpr std::uint32_t kNotStored = ~0u;  // no position
 
-// Pairs of diagonals of A and B, and which of C each leads to; in pieces, so that neighbouring lanes read side by side.
+// Pairs of diagonals of A and B, and the diagonal of C of each, in separate arrays so that reads are coalesced.
 struct alignas(16) Both {
   std::int64_t a, b;
 };
@@ -36,54 +36,54 @@ struct Pairs {
   const Rest* rest;
 };
 
-// A pair that meets: the windows of A and B, side by side so that a lane has all of it in three reads, and what is to
-// be known of C's diagonal.
+// A pair with rows in common: the windows of A and B, laid out so that a lane reads them with three loads, and the
+// position in C's diagonal.
 template <class U, class V>
-struct alignas(16) Met {
+struct alignas(16) PairWindows {
   const U* values_a;
   const V* values_b;
   Mask rows_a, rows_b;
   std::uint32_t split_a, split_b, jump_a, jump_b;
   Mask rows_c;
-  std::uint32_t place_c;  // of its first value here
+  std::uint32_t position_c;  // position of C's first value in this block
 
   __device__ Window<U> a() const { return {values_a, rows_a, split_a, jump_a}; }
   __device__ Window<V> b() const { return {values_b, rows_b, split_b, jump_b}; }
 };
 
 template <class T>
-constexpr int kTogether = sizeof(T) <= 8 ? 3 : 2;  // pairs whose values are asked for at once
+constexpr int kUnroll = sizeof(T) <= 8 ? 3 : 2;  // pairs whose values are loaded together
 template <class T>
-constexpr int kMinBlocks = sizeof(T) <= 8 ? 8 : 4;  // 64 registers a thread, or 128
+constexpr int kMinBlocks = sizeof(T) <= 8 ? 8 : 4;  // 64 registers per thread, or 128
 
-// part: where in the list of pairs the parts begin; a part has all pairs of a diagonal of C.
+// part: where the parts begin in the list of pairs; a part has all pairs of a diagonal of C.
 template <class U, class V>
 __global__ void __launch_bounds__(32 * kWarps, kMinBlocks<Product<U, V>>)
     sum_pairs(const MaskedOperand<U> a, const MaskedOperand<V> b, const Pairs pairs, const std::int64_t* part,
               int parts, const MaskedOperand<Product<U, V>> c, bool real_first, Product<U, V>* out,
               const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  constexpr int Together = kTogether<T>;
-  __shared__ Met<U, V> lists[kWarps][kList + Together];
+  constexpr int Unroll = kUnroll<T>;
+  __shared__ PairWindows<U, V> lists[kWarps][kList + Unroll];
   const int64 warp = thread_index() / 32, block = warp / parts;
   if (block >= c.a.blocks()) return;
   const int lane = threadIdx.x % 32, p = static_cast<int>(warp % parts);
   const Mask lower = below(lane), mine = Mask{1} << lane;
   const int64 first_a = block * a.a.diagonals, first_b = block * b.a.diagonals, first_c = block * c.a.diagonals;
-  Met<U, V>* const list = lists[threadIdx.x / 32];
+  PairWindows<U, V>* const list = lists[threadIdx.x / 32];
   T* const to = out + c.a.begin[block];
-  // Of the main diagonal of a Hermitian C, which comes first in the block.
+  // Whether the first diagonal in the block is the main diagonal of a Hermitian C.
   const bool real = is_complex<T> && real_first && c.a.mask[first_c] != 0;
 
   T sum{};
-  Mask rows = 0;  // of the diagonal of C that is summed, and the place of its first value
-  std::uint32_t place = kNowhere;
+  Mask rows = 0;  // rows of the current diagonal of C; below, the position of its first value
+  std::uint32_t position = kNotStored;
   const auto write = [&] {
     if ((rows & mine) == 0) return;
     if constexpr (is_complex<T>) {
-      if (real && place == 0) sum.im = 0;
+      if (real && position == 0) sum.im = 0;
     }
-    T* const at = to + place + __popc(rows & lower);
+    T* const at = to + position + __popc(rows & lower);
     if (update.plain) store_once(at, sum);
     else update.one(at, sum);
   };
@@ -91,17 +91,17 @@ __global__ void __launch_bounds__(32 * kWarps, kMinBlocks<Product<U, V>>)
   std::int64_t next = part[p];
   const std::int64_t end = part[p + 1];
   for (int count = 0; next < end;) {
-    // A lane looks at a pair.
-    bool meets = false;
-    Met<U, V> found;
+    // Each lane processes a pair.
+    bool nonempty = false;
+    PairWindows<U, V> found;
     if (next + lane < end) {
       const Both blocks = pairs.blocks[next + lane], masks = pairs.masks[next + lane];
       const Rest rest = pairs.rest[next + lane];
       const Reach reach_a{blocks.a, masks.a, rest.shift_a, rest.conjugated_a};
       const Reach reach_b{blocks.b, masks.b, rest.shift_b, rest.conjugated_b};
-      const Sight left(a.a, reach_a, block, first_a), right(b.a, reach_b, block, first_b);
-      meets = (left.rows & right.rows) != 0;
-      if (meets) {
+      const LoadedMasks left(a.a, reach_a, block, first_a), right(b.a, reach_b, block, first_b);
+      nonempty = (left.rows & right.rows) != 0;
+      if (nonempty) {
         const Window<U> l = window(a, left, reach_a);
         const Window<V> r = window(b, right, reach_b);
         found = {l.values,
@@ -113,41 +113,41 @@ __global__ void __launch_bounds__(32 * kWarps, kMinBlocks<Product<U, V>>)
                  l.jump,
                  r.jump,
                  c.a.mask[first_c + rest.to],
-                 c.places[first_c + rest.to]};
+                 c.positions[first_c + rest.to]};
       }
     }
-    const unsigned some = __ballot_sync(~0u, meets);
-    if (meets) list[count + __popc(some & lower)] = found;
+    const unsigned some = __ballot_sync(~0u, nonempty);
+    if (nonempty) list[count + __popc(some & lower)] = found;
     count += __popc(some);
     next += 32;
     if (count <= kList - 32 && next < end) continue;
 
-    // A lane takes a row, and all pairs of the list.
-    if (lane < Together) list[count + lane].rows_a = 0, list[count + lane].place_c = kNowhere;
+    // Each lane processes a row and all pairs of the list.
+    if (lane < Unroll) list[count + lane].rows_a = 0, list[count + lane].position_c = kNotStored;
     __syncwarp();
-    for (int first = 0; first < count; first += Together) {
-      decltype(arithmetic(U{})) left[Together];
-      decltype(arithmetic(V{})) right[Together];
-      bool has[Together];
-      std::uint32_t into[Together];
+    for (int first = 0; first < count; first += Unroll) {
+      decltype(arithmetic(U{})) left[Unroll];
+      decltype(arithmetic(V{})) right[Unroll];
+      bool has[Unroll];
+      std::uint32_t into[Unroll];
 #pragma unroll
-      for (int k = 0; k < Together; ++k) {
-        const Met<U, V> pair = list[first + k];
+      for (int k = 0; k < Unroll; ++k) {
+        const PairWindows<U, V> pair = list[first + k];
         has[k] = (pair.rows_a & pair.rows_b & mine) != 0;
-        into[k] = pair.place_c;
-        const U* const in_a = pair.a().place(lower);
-        const V* const in_b = pair.b().place(lower);
+        into[k] = pair.position_c;
+        const U* const in_a = pair.a().position(lower);
+        const V* const in_b = pair.b().position(lower);
         if (has[k]) {
           left[k] = pair.a().arithmetic_value(load(in_a));
           right[k] = pair.b().arithmetic_value(load(in_b));
         }
       }
 #pragma unroll
-      for (int k = 0; k < Together; ++k) {
-        if (into[k] != place && into[k] != kNowhere) {  // the next diagonal of C
+      for (int k = 0; k < Unroll; ++k) {
+        if (into[k] != position && into[k] != kNotStored) {  // the next diagonal of C
           write();
           rows = list[first + k].rows_c;
-          place = into[k];
+          position = into[k];
           sum = T{};
         }
         if (has[k]) sum += multiply(left[k], right[k]);

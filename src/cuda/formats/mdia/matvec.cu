@@ -1,15 +1,16 @@
 // Kernel "block": y = alpha op(A) x + beta y.
 //
-//   A: m x n masked diagonals (formats/mdia.hpp).  x: n, or n x k.  y: m, or m x k.
+//   A: m x n masked diagonals (formats/mdia/layout.hpp).  x: n, or n x k.  y: m, or m x k.
 //
-// A warp takes a block of 32 rows, a lane a row. The lanes look at 32 diagonals at a time and list those that have
-// elements here. Then each lane takes the element of its row from four of them together: so values are read side by
-// side, and so are the elements of x. Of A as it lies the lanes count bits to know where the values of a diagonal
-// begin; of a transpose, and of a half that is not stored, they read it: the places of A's blocks are kept with A, 4
-// bytes a mask. Blocks x take A once for four columns. The same bits on every run. Bytes at least: A, x and y.
+// A warp processes a block of 32 rows, and a lane a row. The lanes check 32 diagonals at a time and list those that
+// have elements in the block. Then each lane loads the elements of its row for four diagonals at once; these reads are
+// coalesced, and so are those of x. If A is read in the order in which it is stored, the lanes count bits to determine
+// where the values of a diagonal begin. For a transpose, and for a triangle that is not stored, they read it: the
+// positions in A's blocks are cached with A, 4 bytes per mask. For blocks of columns x, A is read once for four
+// columns. Every run gives the same bits. Bytes at least: A, x and y.
 //
-// H200, float64, Heisenberg chain of 20 sites: 43 us, 0.6 of the copy rate. Far elements of x come from L2, and those
-// reads take as long as A's. Eight diagonals together take up to twice as long.
+// H200, float64, Heisenberg chain of 20 sites: 43 us, 0.6 of the copy rate. Distant elements of x are read from L2,
+// which takes as long as reading A. Processing eight diagonals at once takes up to twice as long.
 #include "device/dense.cuh"
 #include "formats/mdia/masks.cuh"
 
@@ -18,14 +19,14 @@ namespace diagsparse::cuda::mdia {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kTogether = 4;  // diagonals whose values are asked for at once
-constexpr int kColumns = 4;   // of a block x, that A is taken once for
+constexpr int kUnroll = 4;   // diagonals whose values are loaded together
+constexpr int kColumns = 4;  // columns of x for which A is read once
 
-// ---- What the lanes list ------------------------------------------------------------------------------------
-// In which rows a diagonal has elements, where they are, and how many bytes on x lies; laid out so that a lane has all
-// of it in one read or two.
+// ---- The listed diagonals ---------------------------------------------------------------------------------------
+// The rows in which a diagonal has elements, the positions of these, and the distance to the elements of x in bytes,
+// laid out so that a lane needs only one or two loads.
 
-// Of A as it lies.
+// For A in the order in which it is stored.
 template <class U>
 class InOrder {
  public:
@@ -49,11 +50,11 @@ class InOrder {
 
   __device__ InOrder(const Matrix& a, int64 block) : a_(a), block_(block), next_(a.a.values + a.a.begin[block]) {}
 
-  // What lane `lane` lists of diagonals `base` to `base` + 31; all lanes of the warp call it.
-  __device__ Listed look(int64 base, int lane, int64 row_bytes) {
+  // What lane `lane` lists for diagonals `base` to `base` + 31; all lanes of the warp call it.
+  __device__ Listed examine(int64 base, int lane, int64 row_bytes) {
     const int64 d = base + lane;
     const Mask mine = d < a_.a.diagonals ? a_.a.mask[block_ * a_.a.diagonals + d] : 0;
-    std::uint32_t end = __popc(mine);  // with those of the lanes before
+    std::uint32_t end = __popc(mine);  // including those of the previous lanes
     for (int step = 1; step < 32; step *= 2) {
       const std::uint32_t other = __shfl_up_sync(~0u, end, step);
       if (lane >= step) end += other;
@@ -72,9 +73,9 @@ class InOrder {
   const U *values_ = nullptr, *next_;
 };
 
-// Of diagonals that are turned.
+// For transposed diagonals.
 template <class U>
-class Turned {
+class Transposed {
  public:
   static constexpr bool in_order = false;
   struct alignas(16) Listed {
@@ -84,9 +85,9 @@ class Turned {
     std::uint32_t split, jump;
 
     __device__ int64 across() const { return step; }
-    __device__ auto value(const Turned&, Mask lower) const {
+    __device__ auto value(const Transposed&, Mask lower) const {
       const Window<U> window{values, rows, split, jump};
-      return window.arithmetic_value(load(window.place(lower)));
+      return window.arithmetic_value(load(window.position(lower)));
     }
   };
   struct Matrix {
@@ -97,15 +98,15 @@ class Turned {
     __device__ int64 rows() const { return height; }
   };
 
-  __device__ Turned(const Matrix& a, int64 block) : a_(a), block_(block) {}
+  __device__ Transposed(const Matrix& a, int64 block) : a_(a), block_(block) {}
 
-  __device__ Listed look(int64 base, int lane, int64 row_bytes) {
+  __device__ Listed examine(int64 base, int lane, int64 row_bytes) {
     if (base + lane >= a_.count) return {};
     const MaskedDiagonal d = a_.diagonal[base + lane];
     const Reach to = reach(d, a_.a.a.diagonals);
-    const Sight seen(a_.a.a, to, block_, block_ * a_.a.a.diagonals);
-    if (seen.rows == 0) return {};
-    const Window<U> here = window(a_.a, seen, to);
+    const LoadedMasks loaded(a_.a.a, to, block_, block_ * a_.a.a.diagonals);
+    if (loaded.rows == 0) return {};
+    const Window<U> here = window(a_.a, loaded, to);
     return {here.values, d.offset * row_bytes, here.rows, here.split, here.jump};
   }
 
@@ -114,19 +115,19 @@ class Turned {
   int64 block_;
 };
 
-// ---- The kernel ---------------------------------------------------------------------------------------------
-// Blocks of threads on a multiprocessor: so a thread has 48 registers, or 64 where values are looked for.
+// ---- The kernel -------------------------------------------------------------------------------------------------
+// Thread blocks per multiprocessor: a thread has 48 registers, or 64 if positions are looked up.
 template <bool in_order, class T>
 constexpr int kMinBlocks = in_order && !is_complex<T> ? 10 : 8;
 
-template <int Columns, template <class> class How, class U, class V>
+template <int Columns, template <class> class Reader, class U, class V>
 __global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>) > 8
                                                 ? 1
-                                                : kMinBlocks<How<U>::in_order, Product<U, V>>)
-    sum_blocks(const __grid_constant__ typename How<U>::Matrix a, const Block<const V> x, const Block<Product<U, V>> y,
-               int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
+                                                : kMinBlocks<Reader<U>::in_order, Product<U, V>>)
+    sum_blocks(const __grid_constant__ typename Reader<U>::Matrix a, const Block<const V> x,
+               const Block<Product<U, V>> y, int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  using Listed = typename How<U>::Listed;
+  using Listed = typename Reader<U>::Listed;
   __shared__ Listed lists[kThreads / 32][32];
   const int64 block = thread_index() / 32, row = kMaskRows * block + threadIdx.x % 32;
   if (kMaskRows * block >= a.rows()) return;
@@ -137,21 +138,21 @@ __global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>)
     const int width = Columns == 1 ? 1 : static_cast<int>(cols - c < Columns ? cols - c : Columns);
     const V* const in = x.data + row * x.row + c * x.col;
     T sum[Columns] = {};
-    How<U> here(a, block);
+    Reader<U> here(a, block);
     for (int64 base = 0; base < a.diagonals(); base += 32) {
-      const Listed mine = here.look(base, lane, x.row * static_cast<int64>(sizeof(V)));
+      const Listed mine = here.examine(base, lane, x.row * static_cast<int64>(sizeof(V)));
       const unsigned some = __ballot_sync(~0u, mine.rows != 0);
       const int count = __popc(some);
       if (mine.rows != 0) list[__popc(some & lower)] = mine;
       if (lane >= count) list[lane].rows = 0;
       __syncwarp();
 #pragma unroll 1
-      for (int first = 0; first < count; first += kTogether) {
-        decltype(arithmetic(U{})) value[kTogether];
-        V factor[kTogether][Columns];
-        bool has[kTogether];
+      for (int first = 0; first < count; first += kUnroll) {
+        decltype(arithmetic(U{})) value[kUnroll];
+        V factor[kUnroll][Columns];
+        bool has[kUnroll];
 #pragma unroll
-        for (int k = 0; k < kTogether; ++k) {
+        for (int k = 0; k < kUnroll; ++k) {
           const Listed from = list[first + k];
           has[k] = from.rows >> lane & 1;
           if (has[k]) {
@@ -164,7 +165,7 @@ __global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>)
           }
         }
 #pragma unroll
-        for (int k = 0; k < kTogether; ++k) {
+        for (int k = 0; k < kUnroll; ++k) {
           if (!has[k]) continue;
 #pragma unroll
           for (int j = 0; j < Columns; ++j) {
@@ -183,15 +184,15 @@ __global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>)
   }
 }
 
-template <template <class> class How, class U, class V>
-void sum_columns(const typename How<U>::Matrix& a, int64 rows, const Dense& x, Scalar alpha, Scalar beta,
+template <template <class> class Reader, class U, class V>
+void sum_columns(const typename Reader<U>::Matrix& a, int64 rows, const Dense& x, Scalar alpha, Scalar beta,
                  const Dense& y) {
   using T = Product<U, V>;
   const auto run = [&](auto columns) {
     constexpr int Columns = decltype(columns)::value;
     dim3 grid(static_cast<unsigned>(ceil_div(masks_along(rows), kThreads / 32)));
     grid.y = static_cast<unsigned>(std::min<int64>(ceil_div(x.cols, Columns), 1024));
-    launch("mdia blocks", sum_blocks<Columns, How, U, V>, grid, dim3(kThreads), a, Block<const V>(x), Block<T>(y),
+    launch("mdia blocks", sum_blocks<Columns, Reader, U, V>, grid, dim3(kThreads), a, Block<const V>(x), Block<T>(y),
            x.cols, Update<T>(alpha, beta));
   };
   if (x.cols == 1) run(std::integral_constant<int, 1>{});
@@ -205,7 +206,8 @@ struct BlocksOfRows {
       return sum_columns<InOrder, U, V>({Mdia<U>::of(m), op.conjugated}, y.rows, x, alpha, beta, y);
     }
     const auto diagonals = resident_diagonals(*m.structure, op);
-    sum_columns<Turned, U, V>({operand<U>(m), diagonals->begin(), diagonals->count, y.rows}, y.rows, x, alpha, beta, y);
+    sum_columns<Transposed, U, V>({operand<U>(m), diagonals->begin(), diagonals->count, y.rows}, y.rows, x, alpha, beta,
+                                  y);
   }
 };
 

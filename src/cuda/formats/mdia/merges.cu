@@ -8,7 +8,7 @@ namespace cuda::mdia {
 
 namespace {
 
-// A thread takes a block of rows of a diagonal of C.
+// A thread processes a block of rows of a diagonal of C.
 __global__ void __launch_bounds__(kBlock)
     find_sum_masks(const MaskedOperand<char> a, const MaskedOperand<char> b, const MaskedTerms* terms, int64 blocks,
                    int64 diagonals, Mask* mask) {
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kBlock)
   mask[at] = (t.a.number < 0 ? 0 : a.mask(t.a, row)) | (t.b.number < 0 ? 0 : b.mask(t.b, row));
 }
 
-// What the elements of a row on one diagonal become; neither place is negative, or one of them.
+// The merged element of a row on one diagonal; at most one of the positions is negative.
 template <class T>
 __device__ T merged_element(Combine how, const MaskedOperand<T>& a, const Factor<T>& alpha, const MaskedOperand<T>& b,
                             const Factor<T>& beta, const MaskedTerms& t, int64 in_a, int64 in_b) {
@@ -28,7 +28,7 @@ __device__ T merged_element(Combine how, const MaskedOperand<T>& a, const Factor
   return in_a < 0 ? right : in_b < 0 ? left : left + right;
 }
 
-// A warp takes a block of rows of C, a lane a row; both kernels.
+// In both kernels, a warp processes a block of rows of C, and a lane a row.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     find_product_masks(const MaskedOperand<T> a, const MaskedOperand<T> b, const MaskedTerms* terms, int64 blocks,
@@ -37,11 +37,11 @@ __global__ void __launch_bounds__(kBlock)
   if (block >= blocks) return;
   for (int64 d = 0; d < diagonals; ++d) {
     const MaskedTerms t = terms[d];
-    const int64 in_a = t.a.number < 0 ? -1 : a.place(t.a, row), in_b = t.b.number < 0 ? -1 : b.place(t.b, row);
-    bool kept = in_a >= 0 && in_b >= 0;
-    if (in_a >= 0 && in_b < 0) kept = !is_finite(a.value(t.a, in_a));
-    if (in_b >= 0 && in_a < 0) kept = !is_finite(b.value(t.b, in_b));
-    const Mask rows = __ballot_sync(~0u, kept);
+    const int64 in_a = t.a.number < 0 ? -1 : a.position(t.a, row), in_b = t.b.number < 0 ? -1 : b.position(t.b, row);
+    bool is_stored = in_a >= 0 && in_b >= 0;
+    if (in_a >= 0 && in_b < 0) is_stored = !is_finite(a.value(t.a, in_a));
+    if (in_b >= 0 && in_a < 0) is_stored = !is_finite(b.value(t.b, in_b));
+    const Mask rows = __ballot_sync(~0u, is_stored);
     if (threadIdx.x % 32 == 0) mask[block * diagonals + d] = rows;
   }
 }
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kBlock)
     const Mask rows = c.mask[block * c.diagonals + d];
     if (rows >> lane & 1) {
       const MaskedTerms t = terms[d];
-      const int64 in_a = t.a.number < 0 ? -1 : a.place(t.a, row), in_b = t.b.number < 0 ? -1 : b.place(t.b, row);
+      const int64 in_a = t.a.number < 0 ? -1 : a.position(t.a, row), in_b = t.b.number < 0 ? -1 : b.position(t.b, row);
       out[__popc(rows & below(lane))] = merged_element(how, a, alpha, b, beta, t, in_a, in_b);
     }
     out += __popc(rows);

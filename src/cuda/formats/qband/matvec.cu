@@ -1,13 +1,13 @@
 // Kernel "row" of qband, the default: y = alpha (op(Ab) + op(As)) x + beta y.
 //
-//   op(A): m x n; the bands as dia has them, the rest by rows (of a transpose by an index of its rows that is kept with
-//   A).  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
+//   op(A): m x n; the bands as in dia, the rest by rows (for a transpose, with an index of its rows that is cached with
+//   A). x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
 //
-// It is the kernel of dia (matvec/row.cu): a thread takes a few rows and walks the diagonals that meet them. Before it
-// writes a sum it adds what the row has beside the bands, entry by entry; so y is written once. A row of more than
-// kLong entries is cut into chunks. A kernel that runs first sums each, a block a chunk, and the thread adds the sums
-// of the chunks, in order. So a dense row beside a band costs what its entries take to read. The order of a sum follows
-// from the matrix: the same bits on every run.
+// It is the kernel of dia (kernels/diagonals/row.cu): a thread processes a few rows and loops over the diagonals that
+// have elements in them. Before it writes a sum, it adds the entries of the row outside of the bands, one by one, so y
+// is written once. A row with more than kLong such entries is divided into chunks. A kernel that runs first computes
+// their sums, with a block per chunk, and the thread adds these in order. So a dense row costs no more than reading its
+// entries. The order of a sum depends only on the matrix, so every run gives the same bits.
 #include "device/lanes.cuh"
 #include "formats/coosr/lines_and_pairs.hpp"
 #include "formats/csr/layout.hpp"
@@ -20,7 +20,7 @@ namespace diagsparse::cuda::qband {
 
 namespace {
 
-// counts[i] = the chunks of row i, 0 where it is not long; is_long[i] whether it is.
+// counts[i] = number of chunks of row i, 0 if it is not long; is_long[i]: whether it is.
 __global__ void __launch_bounds__(kBlock)
     count_chunks(const std::int64_t* indptr, int64 rows, std::int64_t* is_long, std::int64_t* counts) {
   const int64 i = thread_index();
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kBlock)
   counts[i] = entries > kLong ? (entries + kChunk - 1) / kChunk : 0;
 }
 
-// Both are sums by now.
+// Both arrays are running sums here.
 __global__ void __launch_bounds__(kBlock) list_long_rows(const std::int64_t* is_long, const std::int64_t* counts,
                                                          int64 rows, std::int32_t* list, std::int32_t* chunks) {
   const int64 i = thread_index();
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(kBlock) list_long_rows(const std::int64_t* is_
   chunks[is_long[i]] = static_cast<std::int32_t>(counts[i]);
 }
 
-// A block sums a chunk, of every gridDim.y-th column.
+// A block sums a chunk, for every gridDim.y-th column.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     sum_chunks(const RestRows<U, V> rest, const Block<const V> x, int64 cols, Product<U, V>* sums) {
@@ -66,18 +66,18 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// The bands by the kernels of dia, and to each row what `rest` adds.
+// Multiplies the bands with the kernels of dia, which add `rest` to each row.
 template <class U, class V, class Rest>
 void multiply(const Matrix& bands, Op op, const Dense& x, const Dense& y, const Rest& rest,
               const Update<Product<U, V>>& update) {
-  const auto kept = matvec::resident_terms(bands, op);
+  const auto resident_data = matvec::resident_terms(bands, op);
   const U* const values = bands.values.as<const U>();
   if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
-    matvec::multiply_vector<U, V>(*kept, values, op.conjugated, false, x, y, rest, update);
-  } else if (matvec::in_pieces<V>(x, y)) {
-    matvec::multiply_pieces<U, V>(*kept, values, op.conjugated, x, y, rest, update);
+    matvec::multiply_vector<U, V>(*resident_data, values, op.conjugated, false, x, y, rest, update);
+  } else if (matvec::in_packets<V>(x, y)) {
+    matvec::multiply_packets<U, V>(*resident_data, values, op.conjugated, x, y, rest, update);
   } else {
-    matvec::multiply_block<U, V>(*kept, matvec::Neighbouring(), values, op.conjugated, x, y, rest, update);
+    matvec::multiply_block<U, V>(*resident_data, matvec::Neighbouring(), values, op.conjugated, x, y, rest, update);
   }
 }
 
@@ -91,20 +91,21 @@ struct RowMatvec {
       static const MatvecKernel of_dia = find_matvec(bands.format, "").typed(dtype_of<U>(), dtype_of<V>());
       return of_dia(bands, op, alpha, x, beta, y);
     }
-    const std::shared_ptr<ResidentRest> kept = resident_rest(a);
-    const Scratch<T> sums(kept->chunk_count * x.cols);
-    const RowIndex& index = kept->index;
+    const std::shared_ptr<ResidentRest> resident_data = resident_rest(a);
+    const Scratch<T> sums(resident_data->chunk_count * x.cols);
+    const RowIndex& index = resident_data->index;
     const RestRows<U, V> rest{
-        {index.indptr, index.indices, index.places, m.values.as<const U>() + a.rest_first, a.rows(), a.entries()},
+        {index.indptr, index.indices, index.positions, m.values.as<const U>() + a.rest_first, a.rows(), a.entries()},
         op.conjugated,
-        kept->rows.as<const std::int32_t>(),
-        kept->chunks.as<const std::int32_t>(),
-        static_cast<std::int32_t>(kept->count),
+        resident_data->rows.as<const std::int32_t>(),
+        resident_data->chunks.as<const std::int32_t>(),
+        static_cast<std::int32_t>(resident_data->count),
         sums.get(),
-        kept->chunk_count};
-    launch("sum chunks", sum_chunks<U, V>,
-           dim3(static_cast<unsigned>(kept->chunk_count), static_cast<unsigned>(std::min<int64>(x.cols, 1024))),
-           dim3(kBlock), rest, Block<const V>(x), x.cols, sums.get());
+        resident_data->chunk_count};
+    launch(
+        "sum chunks", sum_chunks<U, V>,
+        dim3(static_cast<unsigned>(resident_data->chunk_count), static_cast<unsigned>(std::min<int64>(x.cols, 1024))),
+        dim3(kBlock), rest, Block<const V>(x), x.cols, sums.get());
     multiply<U, V>(bands, op, x, y, rest, Update<T>(alpha, beta));
   }
 };
@@ -117,17 +118,17 @@ void prepare(const Matrix& m, Op op) {
 
 }  // namespace
 
-Matrix places_of_rest(const QuasiBand& a) {
-  Array nobody_reads;
-  nobody_reads.shape = {a.rest.stored(), -1};
-  nobody_reads.device = current_device();
-  return as_lines(Matrix(a.rest.shared_from_this(), nobody_reads));
+Matrix structure_of_rest(const QuasiBand& a) {
+  Array no_values;
+  no_values.shape = {a.rest.stored(), -1};
+  no_values.device = current_device();
+  return as_lines(Matrix(a.rest.shared_from_this(), no_values));
 }
 
 std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a) {
   const auto result = cached<ResidentRest>(a.rest.cache(), a.op.transposed ? "rest, transposed" : "rest", [&] {
     const auto result = std::make_shared<ResidentRest>();
-    result->index = rows_of(places_of_rest(a), a.op.transposed);
+    result->index = rows_of(structure_of_rest(a), a.op.transposed);
     const std::int64_t* const indptr = result->index.indptr;
     const int64 rows = a.rows();
     const Scratch<std::int64_t> is_long(rows), counts(rows);
@@ -140,7 +141,7 @@ std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a) {
            result->rows.as<std::int32_t>(), result->chunks.as<std::int32_t>());
     return result;
   });
-  if (a.op.transposed) rows_of(places_of_rest(a), true);  // notes the index on this stream
+  if (a.op.transposed) rows_of(structure_of_rest(a), true);  // records that this stream uses the index
   return result;
 }
 

@@ -1,21 +1,21 @@
-// The rest of op(A), rows of coosr, as the kernels of diagonals add it to theirs (matvec/rest.cuh).
+// The rest of op(A), rows of coosr, in the form in which the kernels of diagonals add it (matvec/rest.cuh).
 #pragma once
 
 #include "device/dense.cuh"
 #include "device/resident.cuh"
 #include "formats/qband/products.hpp"
-#include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/packets.cuh"
 #include "kernels/rows/rows.cuh"
 
 namespace diagsparse::cuda::qband {
 
-// The rest as a csr matrix whose values nobody reads: for who asks where its entries lie.
-Matrix places_of_rest(const QuasiBand& a);
+// The rest as a csr matrix without values, for callers that need only its structure.
+Matrix structure_of_rest(const QuasiBand& a);
 
-constexpr int kLong = 128;    // entries; a longer row is summed in chunks before, by blocks of threads
+constexpr int kLong = 128;    // entries; a longer row is summed beforehand in chunks, by thread blocks
 constexpr int kChunk = 2048;  // entries of a chunk
 
-// The rows of the rest of op(A), and those that are long with their chunks.
+// The rows of the rest of op(A), and the long ones with their chunks.
 struct ResidentRest {
   RowIndex index;
   Array rows;    // int32, ascending: the long ones
@@ -28,7 +28,7 @@ struct ResidentRest {
     f(chunks);
   }
 };
-std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a);  // kept with A
+std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a);  // cached with A
 
 template <class U, class V>
 struct RestRows {
@@ -37,20 +37,20 @@ struct RestRows {
   rows::Rows<U> a;
   bool conj;
   const std::int32_t *long_rows, *chunks;
-  std::int32_t count;  // of long rows
-  const T* sums;       // of their chunks, one column after another
+  std::int32_t count;  // number of long rows
+  const T* sums;       // sums of their chunks, one column after another
   int64 chunk_count;
 
   __device__ void add(int64 i, int64 c, T& sum, const V* x, int64 row, int part = 0, int parts = 1) const {
-    T piece[1]{sum};
-    add_to<1>(i, c, piece, part, parts, [&](int64 j, V(&out)[1]) { out[0] = load(x + j * row); });
-    sum = piece[0];
+    T packet[1]{sum};
+    add_to<1>(i, c, packet, part, parts, [&](int64 j, V(&out)[1]) { out[0] = load(x + j * row); });
+    sum = packet[0];
   }
   template <int Width>
-  __device__ void add_piece(int64 i, int64 column, T (&of_row)[Width], const Block<const V>& x) const {
+  __device__ void add_packet(int64 i, int64 column, T (&of_row)[Width], const Block<const V>& x) const {
     add_to<Width>(i, column, of_row, 0, 1, [&](int64 j, V(&out)[Width]) {
-      const uint4 piece = __ldg(reinterpret_cast<const uint4*>(x.data + j * x.row + column));
-      memcpy(out, &piece, sizeof out);
+      const uint4 packet = __ldg(reinterpret_cast<const uint4*>(x.data + j * x.row + column));
+      memcpy(out, &packet, sizeof out);
     });
   }
 

@@ -1,10 +1,11 @@
 // C = alpha (op(Ab) + op(As)) (op(Bb) + op(Bs)) + beta C of quasi-bands: "segments", algorithm 3 of Vooturi and
-// Kothapalli (2016), and its mirror.
+// Kothapalli (2016), and its mirror image.
 //
-// A thread takes an entry of As and a diagonal of B, finds the element of C by bisection in its row, or on its band,
-// and adds to it atomically; in the mirror an entry of Bs and a diagonal of A; at last an entry of As and one of Bs.
-// The paper's four parts are merged afterwards, ours add to one structure. It is here to be compared with. The order of
-// the additions is not fixed: sums may differ in their last bits from run to run.
+// A thread processes an entry of As and a diagonal of B. It finds the element of C by bisection in its row, or on its
+// band, and adds to it atomically. The mirror image processes an entry of Bs and a diagonal of A, and a third launch an
+// entry of As and one of Bs. In the paper the four parts are merged afterwards, here they are added to one structure.
+// The kernel exists for comparison. The order of the additions is not fixed: sums may differ in their last bits from
+// run to run.
 #include "device/values.cuh"
 #include "formats/qband/kernels.hpp"
 #include "formats/qband/products.cuh"
@@ -17,16 +18,16 @@ template <class T>
 struct Result {
   T *values, *rest;
   Bands bands;
-  const std::int64_t* indptr;  // of what lies beside the bands
+  const std::int64_t* indptr;  // row pointers of the entries outside of the bands
   const std::int32_t* columns;
 
   __device__ T* find(int64 i, int64 j) const {
     const int64 end = indptr[i + 1], e = bisect(indptr[i], end, [&](int64 k) { return columns[k] < j; });
-    return e < end && columns[e] == j ? rest + e : values + bands.place(i, j);
+    return e < end && columns[e] == j ? rest + e : values + bands.position(i, j);
   }
 };
 
-// What lies beside the bands, times beta.
+// Scales the entries outside of the bands by beta.
 template <class T>
 __global__ void __launch_bounds__(kBlock) scale_rest(T* values, int64 count, const __grid_constant__ Update<T> update) {
   const int64 e = thread_index();
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 t = thread_index();
   if (t >= count) return;
   const RestProduct p = products.at<Of>(t);
-  if (!p.there) return;
+  if (!p.exists) return;
   atomic_add(c.find(p.row, p.col),
              alpha * multiply(conjugate_if(conj_a, load(a + p.left)), conjugate_if(conj_b, load(b + p.right))));
 }
@@ -75,7 +76,7 @@ struct Adds {
                          {bands->spans.as<const Span>(), static_cast<int64>(of_c.bands.spans.size())},
                          of_c.rest.at("indptr").template as<const std::int64_t>(),
                          of_c.rest.at("col").template as<const std::int32_t>()};
-      if (Of == Pairing::sparse_by_bands) {  // the first of them
+      if (Of == Pairing::sparse_by_bands) {  // the first of the stages
         launch("scale rest", scale_rest<T>, blocks(of_c.entries()), dim3(kBlock), to.rest, of_c.entries(),
                Update<T>(0.0, beta));
       }

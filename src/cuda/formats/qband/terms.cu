@@ -1,9 +1,9 @@
 // C = alpha (op(Ab) + op(As)) (op(Bb) + op(Bs)) + beta C of quasi-bands: "terms", the default.
 //
-// The product of the bands is one of diagonals, by the kernel that its plan chose. The rest is a list of sums, each
-// with a place in C (rest_of_product.cu): beside the bands it is written, on a band it is added. The plan lists the
-// terms, 8 bytes each and 12 a sum, and rows/pairs.cuh adds them up. So nothing is searched for and each element is
-// written once, or twice where the rest reaches the bands. The same bits on every run.
+// The product of the bands is a product of diagonals, with the kernel that its plan selected. The rest is a list of
+// sums, each with a position in C (rest_of_product.cu): outside of the bands they are written, on a band they are
+// added. The plan lists the terms, 8 bytes per term and 12 per sum, and rows/pairs.cuh adds them. So no searches are
+// needed, and each element is written once, or twice if the rest has terms on the bands. Every run gives the same bits.
 #include "formats/qband/kernels.hpp"
 #include "formats/qband/products.cuh"
 #include "kernels/rows/pairs.cuh"
@@ -12,17 +12,17 @@ namespace diagsparse::cuda::qband {
 
 namespace {
 
-// Where a sum of the rest goes.
+// Writes a sum of the rest to its position.
 template <class T>
-struct ToPlace {
+struct ToPosition {
   T* c;
   const int64* targets;
   int64 rest_first;
-  Update<T> beside, onto;
+  Update<T> outside, onto;
 
   __device__ void operator()(int64 s, T sum) const {
-    const int64 place = targets[s];
-    (place < rest_first ? onto : beside).one(c + place, sum);
+    const int64 position = targets[s];
+    (position < rest_first ? onto : outside).one(c + position, sum);
   }
 };
 
@@ -34,8 +34,8 @@ struct AddRest {
     rest.used_here(plan);
     const rows::PairValues<U, V> values{left.values.as<const U>(), right.values.as<const V>(), plan.op_a.conjugated,
                                         plan.op_b.conjugated};
-    const ToPlace<T> put{c.values.as<T>(), rest.targets.as<const int64>(), QuasiBand(*plan.c, {}).rest_first,
-                         Update<T>(alpha, beta), Update<T>(alpha, 1.0)};
+    const ToPosition<T> put{c.values.as<T>(), rest.targets.as<const int64>(), QuasiBand(*plan.c, {}).rest_first,
+                            Update<T>(alpha, beta), Update<T>(alpha, 1.0)};
     rows::add_listed("qband matmul", values, rest.first, rest.pairs, rest.count, rest.many, put);
   }
 };

@@ -1,12 +1,13 @@
 // sell on the GPU: slices and their validation, and the kernel "row".
 //
 // y = alpha op(A) x + beta y.
-//   A: m x n in slices of C rows; entry w of stored row p lies at place slice_indptr[p / C] + w C + p % C of indices
-//   and values; -1 where the padding of a row begins; row_order (m) says which row of A it is, row_lengths (m) how many
-//   entries it has; either may be missing.  x: n, or n x k.  y: m, or m x k.
+//   A: m x n in slices of C rows; entry w of stored row p is at position slice_indptr[p / C] + w C + p % C of indices
+//   and values; -1 where the padding of a row begins; row_order (m) is the row of A of each stored row, row_lengths (m)
+//   its number of entries; either may be missing.  x: n, or n x k.  y: m, or m x k.
 //
-// A thread takes a stored row, or several where rows are few and long (walked_rows.cuh). It is meant for rows that are
-// about as long as those next to them. A transpose is gathered by rows, over an index of them.
+// A thread processes a stored row; if rows are few and long, several threads do (layouts/multiply_rows.cuh). The kernel
+// is meant for rows that have similar lengths as their neighbours. A transpose is gathered by rows, with an index of
+// them.
 #include "device/resident.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/sell/layout.hpp"
@@ -21,9 +22,9 @@ namespace cuda::sell {
 
 namespace {
 
-// Places of a row of the longest slice; kept with A.
+// The number of positions of a row in the longest slice; cached with A.
 struct LongestSlice {
-  int64 places = 0;
+  int64 positions = 0;
 
   template <class F>
   void visit(const F&) const {}
@@ -32,10 +33,10 @@ int64 longest_slice(const Matrix& m) {
   return cached<LongestSlice>(m.cache(), "longest slice",
                               [&] {
                                 const auto a = Sell<float>::over(*m.structure, nullptr);
-                                const int64 places = rows::longest_of(a.slice_indptr, a.slices);
-                                return std::make_shared<LongestSlice>(LongestSlice{places / a.height});
+                                const int64 positions = rows::longest_of(a.slice_indptr, a.slices);
+                                return std::make_shared<LongestSlice>(LongestSlice{positions / a.height});
                               })
-      ->places;
+      ->positions;
 }
 
 template <class U, class V>
@@ -58,7 +59,7 @@ FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), prepare
 const RegisterKernels registered("sell", 0, make);
 
 // ---- From rows --------------------------------------------------------------------------
-// sizes[s] = the places of slice s; a warp takes it.
+// sizes[s] = the number of positions of slice s; a warp computes it.
 __global__ void __launch_bounds__(kBlock) measure_slices(const std::int64_t* indptr, const std::int32_t* row_order,
                                                          int64 rows, int64 height, int64 slices, std::int64_t* sizes) {
   const int64 s = thread_index() / 32;
@@ -74,12 +75,12 @@ __global__ void __launch_bounds__(kBlock) measure_slices(const std::int64_t* ind
 }
 
 // ---- Validation ---------------------------------------------------------------------------------------
-__global__ void __launch_bounds__(kBlock) check_slices(const Sell<float> a, int64 places, Position* wrong) {
+__global__ void __launch_bounds__(kBlock) check_slices(const Sell<float> a, int64 positions, Position* invalid) {
   const int64 s = thread_index();
   if (s > a.slices) return;
   const int64 at = a.slice_indptr[s], before = s > 0 ? a.slice_indptr[s - 1] : 0;
-  const bool ends = (s > 0 || at == 0) && (s < a.slices || at == places);
-  if (at < before || at > places || at % a.height != 0 || !ends) report(wrong, s);
+  const bool ends = (s > 0 || at == 0) && (s < a.slices || at == positions);
+  if (at < before || at > positions || at % a.height != 0 || !ends) report(invalid, s);
 }
 
 }  // namespace
@@ -97,9 +98,9 @@ int64 compute_slice_indptr(const Matrix& csr, int64 height, const std::int32_t* 
   return inclusive_sum(slice_indptr + 1, slice_indptr + 1, slices);
 }
 
-Fault fault_in_slices(const Sell<float>& a, int64 places) {
-  const Firsts found;
-  launch("check slices", check_slices, blocks(a.slices + 1), dim3(kBlock), a, places, found.outside());
+Fault fault_in_slices(const Sell<float>& a, int64 positions) {
+  const FirstFaults found;
+  launch("check slices", check_slices, blocks(a.slices + 1), dim3(kBlock), a, positions, found.outside());
   return found.fault(Fault::pointers);
 }
 

@@ -1,4 +1,4 @@
-// Diagonals of C in clusters, each of which is a band.
+// Groups the diagonals of C into clusters, each of which is a band.
 #include "kernels/band/clusters.hpp"
 
 #include <algorithm>
@@ -7,13 +7,13 @@ namespace diagsparse::cuda::band {
 
 namespace {
 
-constexpr int64 kGap = 4;            // offsets from one diagonal to the next that parts bands
-constexpr int64 kWidest = 50;        // diagonals of a band, with those that are not stored
-constexpr std::size_t kMost = 1024;  // products of two bands
+constexpr int64 kGap = 4;            // least offset difference between neighbouring diagonals of different bands
+constexpr int64 kWidest = 50;        // most diagonals of a band, including those that are not stored
+constexpr std::size_t kMost = 1024;  // most products of two bands
 
 Diagonal diagonal_of(const Span& s) { return {s.start - s.row, s.row, s.row + s.length}; }
 
-// Neighbouring diagonals, from one gap to the next.
+// Splits the diagonals into bands: a gap between neighbouring diagonals begins a new band.
 std::vector<Band> bands_of(const std::vector<Span>& spans) {
   std::vector<Band> bands;
   int64 next = 0;
@@ -29,19 +29,19 @@ std::vector<Band> bands_of(const std::vector<Span>& spans) {
 }
 
 bool full_enough(const std::vector<Band>& bands, std::size_t stored) {
-  std::size_t places = 0;
-  for (const Band& band : bands) places += band.diagonals.size();
-  return places > 0 && 5 * stored >= 3 * places;
+  std::size_t positions = 0;
+  for (const Band& band : bands) positions += band.diagonals.size();
+  return positions > 0 && 5 * stored >= 3 * positions;
 }
 
 struct Pair {
   const Band *a, *b;
 
   int64 low() const { return a->low + b->low; }
-  int64 high() const { return low() + a->width() + b->width() - 1; }  // past the last
+  int64 high() const { return low() + a->width() + b->width() - 1; }  // one past the last offset
 };
 
-// All pairs that meet inside of C, by the offset where they begin.
+// All pairs of bands whose product has diagonals inside C, sorted by the first of these.
 std::vector<Pair> pairs_of(const std::vector<Band>& a, const std::vector<Band>& b, int64 rows, int64 cols) {
   std::vector<Pair> pairs;
   for (const Band& x : a) {
@@ -53,7 +53,7 @@ std::vector<Pair> pairs_of(const std::vector<Band>& a, const std::vector<Band>& 
   return pairs;
 }
 
-// The band in `width` diagonals from `low` on.
+// The band, extended to the `width` diagonals from offset `low` on.
 Band within(const Band& band, int64 low, int64 width) {
   Band result{low, std::vector<Diagonal>(width, Diagonal{0, 0, 0}), false};
   std::copy(band.diagonals.begin(), band.diagonals.end(), result.diagonals.begin() + (band.low - low));
@@ -74,9 +74,9 @@ std::vector<Cluster> find_clusters(const Plan& plan) {
   const std::vector<Pair> pairs = pairs_of(a, b, plan.rows, plan.cols);
   struct Group {
     std::vector<Pair> pairs;
-    int64 low, high;  // of their diagonals of C; high: past the last
+    int64 low, high;  // offsets of their diagonals of C; high: one past the last
   };
-  std::vector<Group> groups;  // those that share diagonals of C
+  std::vector<Group> groups;  // pairs that share diagonals of C
   int64 a_width = 0, b_width = 0;
   for (const Pair& pair : pairs) {
     if (groups.empty() || pair.low() >= groups.back().high) groups.push_back({{}, pair.low(), pair.high()});
@@ -95,7 +95,7 @@ std::vector<Cluster> find_clusters(const Plan& plan) {
     const int64 low = group.low;
     cluster.c = Band{low, std::vector<Diagonal>(a_width + b_width - 1, Diagonal{0, 0, 0}), false};
     if (next != c.end() && next->offset < low) return {};           // a diagonal without terms
-    for (; next != c.end() && next->offset < group.high; ++next) {  // those of the next group begin no sooner
+    for (; next != c.end() && next->offset < group.high; ++next) {  // diagonals of the next group have higher offsets
       cluster.c.diagonals[next->offset - low] = diagonal_of(*next);
     }
     for (const Pair& pair : group.pairs) {

@@ -1,15 +1,16 @@
-// Kernel "bands" of dia and hm: C = alpha op(A) op(B) + beta C of several bands apart, on the FP64 matrix units.
+// Kernel "bands" of dia and hm: C = alpha op(A) op(B) + beta C of several separate bands, on the FP64 matrix units.
 //
-//   op(A): m x l, op(B): l x n, C: m x n, float64.  products: the bands that add to each band of C (clusters.hpp), all
-//   with as many diagonals.
+//   op(A): m x l, op(B): l x n, C: m x n, float64.  products: the bands whose products are added to each band of C
+//   (clusters.hpp); all have the same number of diagonals.
 //
-// A block takes 64 rows of one band of C and keeps their tiles in registers, as "band" does (kernel.cuh). It brings two
-// bands into shared memory, adds their product, and goes on with the next two; then it writes the band of C once. (To
-// bring the next two meanwhile takes twice the shared memory, and so half of the blocks: two bands of 40 diagonals, n =
-// 2 10^5, 482 against 236 us.)
-// Blocks of all bands of C for the same rows run side by side, for they read the same rows of A.
+// A block computes 64 rows of one band of C and holds their tiles in registers, like "band" (kernel.cuh). It copies two
+// bands into shared memory, adds their product, and continues with the next two; at the end it writes the band of C
+// once. (Prefetching the next two bands would double the shared memory, and so halve the number of resident blocks: two
+// bands of 40 diagonals, n = 2 10^5, 482 against 236 us.) Blocks that compute the same rows of different bands of C
+// have neighbouring indices, because they read the same rows of A.
 //
-// It wins where the bands are 13 wide and more (choice.cpp). Tiles add up in a fixed order: the same bits on every run.
+// It wins for bands of 13 diagonals or more (choice.cpp). Tiles are summed in a fixed order, so every run gives the
+// same bits.
 #include "device/resident.cuh"
 #include "kernels/band/clusters.hpp"
 #include "kernels/band/kernel.cuh"
@@ -21,9 +22,9 @@ namespace {
 
 struct ResidentClusters {
   Array diagonals, products, clusters;
-  Bands widest{};  // of all: they have as many diagonals each
+  Bands widest{};  // all bands have the same number of diagonals
   int count = 0;
-  int64 c_bases = 0;  // the bits of the elements before C's diagonals
+  int64 c_bases = 0;  // bitwise or of the indices at which C's diagonals start
 
   template <class F>
   void visit(const F& f) const {
@@ -36,7 +37,7 @@ std::shared_ptr<ResidentClusters> resident(const Plan& plan) {
     auto result = std::make_shared<ResidentClusters>();
     std::vector<Diagonal> diagonals;
     std::vector<Bands> products;
-    std::vector<std::size_t> at;  // where each product's diagonals begin
+    std::vector<std::size_t> at;  // where the diagonals of each product begin
     std::vector<int> clusters{0};
     for (const Cluster& cluster : find_clusters(plan)) {
       for (const BandProduct& product : cluster.products) {
@@ -68,7 +69,7 @@ void with_tiles_of(const Bands& widest, const F& f) {
 }
 
 template <int Tiles>
-Room room_of(const Bands& widest) {
+SharedLayout shared_layout_of(const Bands& widest) {
   return {widest, sizeof(double), most_groups<double>(Tiles), 8 * (Tiles + 1)};
 }
 
@@ -77,33 +78,34 @@ struct Matmul {
   using T = U;
 
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto kept = resident(plan);
-    with_tiles_of(kept->widest, [&]<int Tiles>() {
+    const auto resident_data = resident(plan);
+    with_tiles_of(resident_data->widest, [&]<int Tiles>() {
       constexpr auto kernel = cluster_tiles<Tiles, T>;
       constexpr int groups = most_groups<T>(Tiles);
-      const Room room = room_of<Tiles>(kept->widest);
-      const int step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
-      launch_shared("matmul bands", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * kept->count)),
-                    dim3(32 * groups), room.total, kept->products.template as<const Bands>(),
-                    kept->clusters.template as<const int>(), static_cast<unsigned>(kept->count), step, room,
-                    Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
-                    Update<T>(alpha, beta));
+      const SharedLayout shared_layout = shared_layout_of<Tiles>(resident_data->widest);
+      const int step = row_step<T>(groups * kWarpRows, resident_data->c_bases, c);
+      launch_shared("matmul bands", kernel,
+                    dim3(static_cast<unsigned>(ceil_div(plan.rows, step) * resident_data->count)), dim3(32 * groups),
+                    shared_layout.total, resident_data->products.template as<const Bands>(),
+                    resident_data->clusters.template as<const int>(), static_cast<unsigned>(resident_data->count), step,
+                    shared_layout, Source<T>(a), plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated,
+                    c.values.as<T>(), Update<T>(alpha, beta));
     });
   }
 };
 
 void prepare(const Plan& plan) {
   resident(plan);
-  find_matmul(plan.format(), "block").prepare(plan);  // for operands of other types than the planned ones
+  find_matmul(plan.format(), "block").prepare(plan);  // for operands whose types differ from the planned ones
 }
 
 const char* fallback(const Plan& plan, DType a, DType b) {
   if (a != DType::f64 || b != DType::f64) return "block";
-  const auto kept = resident(plan);
-  bool fits = kept->count > 0;
+  const auto resident_data = resident(plan);
+  bool fits = resident_data->count > 0;
   if (fits) {
-    with_tiles_of(kept->widest, [&]<int Tiles>() {
-      fits = room_of<Tiles>(kept->widest).total <= limits<cluster_tiles<Tiles, double>>().shared;
+    with_tiles_of(resident_data->widest, [&]<int Tiles>() {
+      fits = shared_layout_of<Tiles>(resident_data->widest).total <= limits<cluster_tiles<Tiles, double>>().shared;
     });
   }
   return fits ? nullptr : "block";

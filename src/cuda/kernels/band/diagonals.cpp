@@ -1,4 +1,4 @@
-// What the kernels of bands read of a plan: diagonals, and how far they reach.
+// What the band kernels read from a plan: the diagonals of the operands and the rows that they cover.
 #include "kernels/band/diagonals.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace diagsparse::cuda::band {
 
 namespace {
 
-constexpr int64 kWidest = 105;  // offsets of an operand
+constexpr int64 kWidest = 105;  // most offsets of an operand
 
 // The diagonals of op(A), one for each offset from the first to the last that is stored.
 Band diagonals_of(const std::vector<Span>& spans) {
@@ -23,7 +23,8 @@ Band diagonals_of(const std::vector<Span>& spans) {
   return band;
 }
 
-// The same for cdm, where offsets k and k - n are one diagonal around the border; offsets are taken nearest to 0.
+// The same for cdm, where offsets k and k - n form one diagonal that wraps around the border. The offset closer to 0 is
+// used.
 Band cyclic_diagonals_of(const Layout& layout, Op op) {
   const int64 n = layout.rows;
   std::vector<std::pair<int64, Diagonal>> found;
@@ -32,7 +33,7 @@ Band cyclic_diagonals_of(const Layout& layout, Op op) {
     const int64 shift = op.transposed ? (n - k) % n : 0;
     if (op.transposed) k = (n - k) % n;
     if (2 * k > n) k -= n;
-    const int64 base = static_cast<int64>(r) * n + shift;  // of row 0
+    const int64 base = static_cast<int64>(r) * n + shift;  // position of row 0
     found.push_back({k, 2 * shift > n ? Diagonal{base - n, n - shift, n} : Diagonal{base, 0, n - shift}});
   }
   Band band;
@@ -72,7 +73,7 @@ int64 Band::last() const {
 }
 
 bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
-  for (const Span& s : layout_of(plan.c).spans) {  // diagonals beside the triangle get no sums
+  for (const Span& s : layout_of(plan.c).spans) {  // diagonals outside of the triangle have no sums
     if (diagonal_work(plan).triangle == Triangle::lower
             ? s.offset > 0
             : diagonal_work(plan).triangle == Triangle::upper && s.offset < 0)
@@ -83,22 +84,24 @@ bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
     b = cyclic_diagonals_of(layout_of(plan.b), plan.op_b);
     c = cyclic_diagonals_of(layout_of(plan.c), {});
     if (diagonal_work(plan).triangle != Triangle::both) return false;
-    if (2 * (a.width() + b.width()) + 24 > plan.rows) return false;  // a block's diagonals wrap around once at most
+    if (2 * (a.width() + b.width()) + 24 > plan.rows)
+      return false;  // so that a block's diagonals wrap around at most
+                     // once
   } else {
     a = diagonals_of(spans_of(layout_of(plan.a), plan.op_a));
     b = diagonals_of(spans_of(layout_of(plan.b), plan.op_b));
     c = diagonals_of(layout_of(plan.c).spans);
   }
   if (!dense_enough(a) || !dense_enough(b) || a.width() > kWidest || b.width() > kWidest) return false;
-  // Every diagonal of C lies in the range that the product reaches.
+  // Every diagonal of C is within the range that the product reaches.
   const int64 low = a.low + b.low, high = low + a.width() + b.width() - 1;
   if (c.diagonals.empty() || c.low < low || c.low + c.width() > high) return false;
-  Band whole;
-  whole.low = low;
-  whole.cyclic = c.cyclic;
-  whole.diagonals.assign(high - low, Diagonal{0, 0, 0});
-  std::copy(c.diagonals.begin(), c.diagonals.end(), whole.diagonals.begin() + (c.low - low));
-  c = std::move(whole);
+  Band complete;
+  complete.low = low;
+  complete.cyclic = c.cyclic;
+  complete.diagonals.assign(high - low, Diagonal{0, 0, 0});
+  std::copy(c.diagonals.begin(), c.diagonals.end(), complete.diagonals.begin() + (c.low - low));
+  c = std::move(complete);
   return true;
 }
 

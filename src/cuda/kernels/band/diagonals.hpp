@@ -1,4 +1,4 @@
-// A band as the tile kernels see it: one diagonal for every offset of a range, whether it is stored or not.
+// A band as the tile kernels read it: one diagonal for every offset of a range, whether it is stored or not.
 #pragma once
 
 #include "core/plan.hpp"
@@ -6,8 +6,8 @@
 namespace diagsparse::cuda::band {
 
 // Element x of the diagonal (row x of op(A) or of C, row k of op(B)) is values[base + x] for first <= x < last. A
-// diagonal of cdm runs around the border (`cyclic`): either it begins at 0 or it ends at n, and its other elements lie
-// n elements further in front or behind. Not stored: last <= first.
+// diagonal of cdm wraps around the border (`cyclic`): either it begins at 0 or it ends at n, and its other elements are
+// n elements further on or further back. A diagonal that is not stored has last <= first.
 struct Diagonal {
   std::int64_t base, first, last;
 
@@ -20,17 +20,18 @@ struct Band {
   bool cyclic = false;
 
   int width() const { return static_cast<int>(diagonals.size()); }
-  // The rows for which every diagonal that is stored has its values behind one another.
+  // The range of rows in which all stored diagonals have consecutive values.
   std::int64_t first() const;
   std::int64_t last() const;
 };
 
-// Tiles of 8 columns that 8 rows of an operand of this width meet, and the most that the kernel has room for.
+// Number of tiles of 8 columns in which 8 rows of an operand of this width have elements, and the largest number that
+// the kernel supports.
 constexpr int tiles_of(int width) { return (width + 14) / 8; }
 constexpr int most_tiles(bool complex) { return complex ? 9 : 15; }
 
-// The operands and the result of a plan as bands; false where one of them is no band: too wide, or with too many
-// offsets that are not stored.
+// Computes the operands and the result of a plan as bands. Returns false if one of them is not a band, because it is
+// too wide or because too few of its offsets are stored.
 bool find_bands(const Plan& plan, Band& a, Band& b, Band& c);
 
 }  // namespace diagsparse::cuda::band

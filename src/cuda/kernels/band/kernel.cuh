@@ -1,4 +1,4 @@
-// The kernel behind "band"; matmul.cu says what it does.
+// The device code of kernel "band"; matmul.cu describes it.
 #pragma once
 
 #include <utility>
@@ -8,48 +8,49 @@
 
 namespace diagsparse::cuda::band {
 
-// Times 16 rows a block, at most.
+// Most groups of 16 rows per block.
 template <class T>
 constexpr int most_groups(int tiles) {
   return is_complex<T> && tiles <= 6 ? 2 : 4;
 }
 
-// A block's rows and what it has in shared memory of them.
+// The rows of a block and their data in shared memory.
 template <class T>
 struct BandBlock {
   static constexpr int item = sizeof(T);
 
   const Bands& bands;
-  const Room& room;
+  const SharedLayout& shared_layout;
   char* shared;
-  int rows, met;    // of C, of B
-  unsigned number;  // of the block, down C
+  int rows, b_rows;  // rows of C, and of B
+  unsigned number;   // number of the block, counted down C
   int64 i0 = static_cast<int64>(number) * bands.step;
   int mine = static_cast<int>(min(int64(rows), bands.rows - i0));
-  bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + met <= bands.inner_last;
-  int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // of C
-  Section* sections = reinterpret_cast<Section*>(shared + room.sections);
-  int *a_at = reinterpret_cast<int*>(shared + room.a_at) + Room::a_front,
-      *b_at = reinterpret_cast<int*>(shared + room.b_at) + Room::b_front,
-      *c_at = reinterpret_cast<int*>(shared + room.c_at) + Room::c_front;
+  bool inside = kBulkCopies && i0 >= bands.inner_first && i0 + b_rows <= bands.inner_last;
+  int diagonals = min(bands.c_width(), 8 * bands.tile_end);  // diagonals of C
+  Section* sections = reinterpret_cast<Section*>(shared + shared_layout.sections);
+  int *a_at = reinterpret_cast<int*>(shared + shared_layout.a_at) + SharedLayout::a_front,
+      *b_at = reinterpret_cast<int*>(shared + shared_layout.b_at) + SharedLayout::b_front,
+      *c_at = reinterpret_cast<int*>(shared + shared_layout.c_at) + SharedLayout::c_front;
 
-  // Diagonals of A and B together, and of C. A diagonal is a thread's.
-  __device__ static int front() { return static_cast<int>(threadIdx.x) - Room::c_front; }
+  // The diagonals of A and B are numbered together, those of C separately. Each thread processes one diagonal at a
+  // time.
+  __device__ static int front() { return static_cast<int>(threadIdx.x) - SharedLayout::c_front; }
   __device__ int fetched() const { return bands.fetched_a() + bands.b_width; }
   __device__ Diagonal operand(int l) const { return bands.a(bands.a_width - bands.fetched_a() + l); }
 
-  // Starts to bring the operands. `own`: each thread's first diagonal.
-  __device__ void bring(Copies& copies, const Source<T>& a, const Source<T>& b, const Diagonal& own) const {
+  // Starts the copies of the operands. `own`: the first diagonal of each thread.
+  __device__ void copy_operands(Copies& copies, const Source<T>& a, const Source<T>& b, const Diagonal& own) const {
     const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
     const int a_diagonals = bands.fetched_a();
-    // Diagonal l begins at `from`, and in shared memory at the place that this returns.
-    const auto place_of = [&](int l, const char* from, bool stored) {
+    // Sets the table entry of diagonal l, whose values begin at `from`, and returns their address in shared memory.
+    const auto set_position = [&](int l, const char* from, bool stored) {
       const int e = l - a_diagonals, d = bands.a_width - 1 - e;
-      const int row = e < 0 ? item * l * room.a_stride : room.b + item * e * room.b_stride,
-                place = row + since_border(from - row, kSector);
-      (e < 0 ? a_at[l] : b_at[e]) = stored ? place : room.nothing;
-      if (bands.mirrored) a_at[d] = stored ? place + item * d : room.nothing;
-      return shared + place;
+      const int row = e < 0 ? item * l * shared_layout.a_stride : shared_layout.b + item * e * shared_layout.b_stride,
+                position = row + since_border(from - row, kSector);
+      (e < 0 ? a_at[l] : b_at[e]) = stored ? position : shared_layout.zeros;
+      if (bands.mirrored) a_at[d] = stored ? position + item * d : shared_layout.zeros;
+      return shared + position;
     };
     if (inside) {
 #pragma unroll 1
@@ -57,8 +58,8 @@ struct BandBlock {
         const Diagonal diagonal = l == across_warps() ? own : operand(l);
         const bool of_a = l < a_diagonals;
         const char* from = bytes((of_a ? a.values + i0 : b.values + i0 + bands.a_low) + diagonal.base);
-        char* to = place_of(l, from, diagonal.stored());
-        if (diagonal.stored()) copies.start(to, from, item * (of_a ? rows : met));
+        char* to = set_position(l, from, diagonal.stored());
+        if (diagonal.stored()) copies.start(to, from, item * (of_a ? rows : b_rows));
       }
       return;
     }
@@ -69,16 +70,16 @@ struct BandBlock {
       Copy copy{};
       if (l < fetched()) {
         const Section section =
-            section_of(l0 == 0 ? own : operand(l), of_a ? i0 : i0 + bands.a_low, of_a ? mine : met, bands);
+            section_of(l0 == 0 ? own : operand(l), of_a ? i0 : i0 + bands.a_low, of_a ? mine : b_rows, bands);
         const T* values = of_a ? a.values : b.values;
         const char* from = bytes(values + section.at);
-        char* to = place_of(l, from, section.stored());
+        char* to = set_position(l, from, section.stored());
         copy = {from,
                 bytes(values),
                 bytes(values + (of_a ? a.size : b.size)),
                 to,
                 item,
-                of_a ? rows : met,
+                of_a ? rows : b_rows,
                 section.first,
                 section.last,
                 section.wrap};
@@ -90,27 +91,28 @@ struct BandBlock {
     }
   }
 
-  // The rest of the tables, and the zeros. `own`: the first diagonal of C of each thread.
+  // Fills the rest of the tables and the zeros. `own`: the first diagonal of C of each thread.
   __device__ void prepare(const T* c, const Diagonal& own) const {
-    for (int l = front(); l < room.c_table(); l += blockDim.x) {
+    for (int l = front(); l < shared_layout.c_table(); l += blockDim.x) {
       const Diagonal diagonal = l == front() ? own : bands.c(l);
       Section section = inside ? inner_section(diagonal, i0, rows) : section_of(diagonal, i0, mine, bands);
       if (bands.step < rows) section = written(section, diagonal, c, bands, number);
-      const int row = item * l * room.c_stride;
+      const int row = item * l * shared_layout.c_stride;
       const auto to = reinterpret_cast<const char*>(c + section.at);
       c_at[l] = section.stored() ? row + since_border(to - row, 16) : -1;
       if (l >= 0 && l < diagonals) sections[l] = section;
-      if (l < room.table) {
-        if (l < 0 || l >= bands.a_width) a_at[l] = room.nothing;
-        if (l >= -Room::b_front && (l < 0 || l >= bands.b_width)) b_at[l] = room.nothing;
+      if (l < shared_layout.table) {
+        if (l < 0 || l >= bands.a_width) a_at[l] = shared_layout.zeros;
+        if (l >= -SharedLayout::b_front && (l < 0 || l >= bands.b_width)) b_at[l] = shared_layout.zeros;
       }
     }
-    for (int x = threadIdx.x; x < room.b_stride; x += blockDim.x) reinterpret_cast<T*>(shared + room.nothing)[x] = T{};
+    for (int x = threadIdx.x; x < shared_layout.b_stride; x += blockDim.x)
+      reinterpret_cast<T*>(shared + shared_layout.zeros)[x] = T{};
   }
 
   __device__ const T* sums(int diagonal) const { return reinterpret_cast<const T*>(shared + c_at[diagonal]); }
 
-  // Writes C's diagonals as they are, a thread each.
+  // Writes the diagonals of C unchanged; each thread writes one.
   __device__ void store(T* c) const {
     for (int l = across_warps(); l < diagonals; l += blockDim.x) {
       const Section section = sections[l];
@@ -121,8 +123,7 @@ struct BandBlock {
     wait_for_stores();
   }
 
-  // The same with alpha and beta, and with sums that are infinite or no numbers done again: again(i, diagonal) returns
-  // one.
+  // The same with alpha and beta. Sums that are not finite are recomputed: again(i, diagonal) returns one.
   template <class Again>
   __device__ void update(T* c, const Update<T>& update, const Again& again) const {
     for (int l = threadIdx.x / 32; l < diagonals; l += blockDim.x / 32) {
@@ -131,32 +132,32 @@ struct BandBlock {
         if (x < section.first) continue;
         T sum = sums(l)[x];
         if (!is_finite(sum)) sum = again(i0 + x, l);
-        update.one(c + section.place(x, bands.n), sum);
+        update.one(c + section.position(x, bands.n), sum);
       }
     }
   }
 };
 
-// Blocks that a multiprocessor is to hold: registers for the tiles and a few more; for narrow bands fewer, so that
-// there are seven blocks. (n = 10^6, 11 diagonals: six take 103 us, seven 98.)
+// Number of blocks per multiprocessor to aim for, given the registers for the tiles and a few more. For narrow bands it
+// assumes fewer registers, so that seven blocks fit. (n = 10^6, 11 diagonals: 103 us with six, 98 with seven.)
 template <class T>
 constexpr int band_blocks(int tiles, int count, int parts) {
   const int registers = is_complex<T> ? 16 * count + 48 : tiles == 3 && count == 6 ? 72 : 8 * count + 36;
   return std::max(1, 2048 / (most_groups<T>(tiles) * parts * registers));
 }
 
-// A warp's part of a block: it has `Count` tiles of its rows of C, the first of them First + part * Count. `first`: of
-// its rows in the block.
+// A warp's part of a block: it computes `Count` tiles of its rows of C, starting at tile First + part * Count. `first`:
+// the first of its rows in the block.
 struct WarpPart {
   int part, first;
 
-  // What a lane has of a tile.
+  // The elements of a tile that belong to a lane.
   __device__ static int row() { return static_cast<int>(threadIdx.x) % 32 / 4; }
   __device__ static int inner() { return static_cast<int>(threadIdx.x) % 4; }
   __device__ static int column() { return 2 * inner(); }
 };
 
-// Adds the product of the bands that the block has in shared memory. Tiles: a row of B.
+// Adds the product of the bands in shared memory. Tiles: number of tiles in a row of B.
 template <int Tiles, int First, int Count, int Parts, class T>
 inline __device__ void add_band(Tile<T> (&sums)[Count], const BandBlock<T>& block, const WarpPart& warp, bool conj_a,
                                 bool conj_b) {
@@ -169,7 +170,7 @@ inline __device__ void add_band(Tile<T> (&sums)[Count], const BandBlock<T>& bloc
     for (int half = 0; half < 2; ++half) {
       const int k = 4 * half + inner;
       right[t][half] = block.b_at[8 * t + row - k] + item * k;
-      asm("" : "+r"(right[t][half]));  // kept, not found anew in every step
+      asm("" : "+r"(right[t][half]));  // holds it in a register instead of recomputing it in every step
     }
   }
   [&]<int... Part>(std::integer_sequence<int, Part...>) {
@@ -182,13 +183,14 @@ inline __device__ void add_band(Tile<T> (&sums)[Count], const BandBlock<T>& bloc
   (std::make_integer_sequence<int, Parts>());
 }
 
-// Writes C's diagonals, by way of shared memory. again: see update().
+// Writes the diagonals of C through shared memory. again: see update().
 template <int First, int Count, class T, class Again>
 inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<T>& block, const WarpPart& warp, T* c,
                                   const Update<T>& update, const Again& again) {
   constexpr int item = sizeof(T);
-  __syncthreads();       // A's and B's diagonals are done with
-  int at[Count + 1][2];  // where C's diagonals begin that hold this lane's columns, for rows 8 below and for its own
+  __syncthreads();       // all warps have read A's and B's diagonals
+  int at[Count + 1][2];  // start of the diagonals of C that contain this lane's columns, for the rows 8 below and for
+                         // its own rows
 #pragma unroll
   for (int t = 0; t <= Count; ++t) {
 #pragma unroll
@@ -196,7 +198,7 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
       at[t][v] = block.c_at[8 * (First + warp.part * Count + t - 1) + warp.column() + v - warp.row()];
     }
   }
-  bool wrong = false;  // a sum that is infinite or no number
+  bool non_finite = false;  // whether a sum is not finite
   char* own_rows = block.shared + item * (warp.first + warp.row());
 #pragma unroll
   for (int t = 0; t < Count; ++t) {
@@ -204,32 +206,33 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
     if (tile < block.bands.tile || tile >= block.bands.tile_end) continue;
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
-      const int place = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
+      const int position = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
       const T sum = sums[t].value(v);
-      if (place >= 0) *reinterpret_cast<T*>(own_rows + place + item * below) = sum;
-      wrong |= !is_finite(sum);
+      if (position >= 0) *reinterpret_cast<T*>(own_rows + position + item * below) = sum;
+      non_finite |= !is_finite(sum);
     }
   }
   before_copies();
-  const bool careful = __syncthreads_or(wrong) || !update.plain;
+  const bool careful = __syncthreads_or(non_finite) || !update.plain;
   if (kBulkCopies && !careful) block.store(c);
   else block.update(c, update, again);
 }
 
-// `Parts` warps share 16 rows, and have `Count` tiles of C each.
+// `Parts` warps process the same 16 rows, with `Count` tiles of C each.
 template <int Tiles, int First, int Count, int Parts, class T>
 __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_blocks<T>(Tiles, Count, Parts)))
-    band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ Room room, const Source<T> a, bool conj_a,
-               const Source<T> b, bool conj_b, T* c, const __grid_constant__ Update<T> update) {
+    band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ SharedLayout shared_layout,
+               const Source<T> a, bool conj_a, const Source<T> b, bool conj_b, T* c,
+               const __grid_constant__ Update<T> update) {
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   const int groups = blockDim.x / (32 * Parts), own = threadIdx.x / 32;
   const WarpPart warp{own / groups, own % groups * kWarpRows};
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x};
-  const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // on their way
+  const BandBlock<T> block{bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x};
+  const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // loaded ahead
   if (threadIdx.x == 0) copies.begin(blockDim.x);
   __syncthreads();
-  block.bring(copies, a, b, own_operand);
+  block.copy_operands(copies, a, b, own_operand);
   block.prepare(c, own_result);
   copies.started();
   copies.wait(0);
@@ -240,19 +243,19 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
   });
 }
 
-// Blocks of several bands that a multiprocessor is to hold: a product more in the loop takes more registers.
+// Number of blocks per multiprocessor to aim for with several bands: the loop over products needs more registers.
 template <class T>
 constexpr int cluster_blocks(int tiles) {
   return std::max(1, 2048 / (most_groups<T>(tiles) * (16 * tiles + 56)));
 }
 
-// The same of several bands apart. clusters: of each band of C, where its products begin among `products`; a block
-// takes rows of one of them, and brings the bands of one product after the other.
+// The same for several separate bands. clusters: for each band of C, where its products begin in `products`. A block
+// computes rows of one band of C, and stages the bands of one product after the other.
 template <int Tiles, class T>
 __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(Tiles))
     cluster_tiles(const Bands* products, const int* clusters, unsigned across, int step,
-                  const __grid_constant__ Room room, const Source<T> a, bool conj_a, const Source<T> b, bool conj_b,
-                  T* c, const __grid_constant__ Update<T> update) {
+                  const __grid_constant__ SharedLayout shared_layout, const Source<T> a, bool conj_a, const Source<T> b,
+                  bool conj_b, T* c, const __grid_constant__ Update<T> update) {
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   __shared__ Bands bands;
@@ -263,20 +266,22 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(
   Tile<T> sums[2 * Tiles];
   for (int p = 0; p < count; ++p) {
     before_copies();
-    __syncthreads();  // the product before is done with
+    __syncthreads();  // all warps have finished the previous product
     if (threadIdx.x == 0) {
       bands = products[begin + p];
       bands.step = step;
     }
     __syncthreads();
-    const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x / across};
-    block.bring(copies, a, b, block.operand(across_warps()));
+    const BandBlock<T> block{
+        bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
+    block.copy_operands(copies, a, b, block.operand(across_warps()));
     block.prepare(c, bands.c(block.front()));
     copies.started();
     copies.wait(p);
     add_band<Tiles, 0, 2 * Tiles, 1>(sums, block, warp, conj_a, conj_b);
   }
-  const BandBlock<T> block{bands, room, shared, groups * kWarpRows, met_rows(bands, groups), blockIdx.x / across};
+  const BandBlock<T> block{
+      bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
   write_band<0>(sums, block, warp, c, update, [&](int64 i, int diagonal) {
     T sum{};
     for (int p = begin; p < begin + count; ++p) {
@@ -286,7 +291,7 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(
   });
 }
 
-// Calls f with the first of these numbers of tiles that is enough, or with the last one.
+// Calls f with the smallest of these numbers of tiles that suffices, or with the last one.
 template <int Tiles, int... More, class F>
 void with_tiles(int tiles, const F& f) {
   if constexpr (sizeof...(More) == 0) f.template operator()<Tiles>();
@@ -294,13 +299,14 @@ void with_tiles(int tiles, const F& f) {
   else with_tiles<More...>(tiles, f);
 }
 
-// Rows from block to block, of blocks that compute `rows`: fewer where diagonals of C begin beside the borders of
-// kWritten, for blocks write whole pieces between these. c_bases: the bits of the elements before C's diagonals.
+// Distance in rows between blocks that compute `rows` rows. It is smaller than `rows` if diagonals of C are not aligned
+// to kWritten bytes, because blocks write only complete aligned units. c_bases: bitwise or of the indices at which C's
+// diagonals start.
 template <class T>
-int rows_apart(int rows, int64 c_bases, const Matrix& c) {
-  constexpr int together = kWritten<T> / static_cast<int>(sizeof(T));
-  const bool beside = c_bases % together != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
-  return rows - (beside ? together : 0);
+int row_step(int rows, int64 c_bases, const Matrix& c) {
+  constexpr int unit = kWritten<T> / static_cast<int>(sizeof(T));
+  const bool misaligned = c_bases % unit != 0 || reinterpret_cast<std::uintptr_t>(c.values.data) % kWritten<T> != 0;
+  return rows - (misaligned ? unit : 0);
 }
 
 }  // namespace diagsparse::cuda::band

@@ -1,22 +1,23 @@
 // Kernel "band" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of two bands, on the FP64 matrix units.
 //
 //   op(A): m x l, op(B): l x n, C: m x n of one type, with diagonals on most offsets of a range (diagonals.hpp), 105 at
-//   most; where op(B) is op(A) transposed, A may be read for both.  bands: their diagonals, in the order of the
-//   offsets.
+//   most; if op(B) is op(A) transposed, A may be read for both.  bands: their diagonals, in the order of the offsets.
 //
-// A band is a row of dense tiles. A block takes 64 rows of C. It brings A's and B's diagonals for these rows into
-// shared memory as they are stored, a bulk copy each (see fetch.cuh); where B is A transposed, B's diagonals hold A's
-// values too. A warp takes 16 rows and adds up all of their tiles of C, 16 x 8 each, in registers, from the rows k of B
-// that they meet, 8 at a time. Then C's diagonals take the place of A's and B's in shared memory, and each is written
-// at once, by a bulk copy of the whole sectors of memory that the block meets.
+// A band is a sequence of dense tiles in each row of tiles. A block computes 64 rows of C. It copies A's and B's
+// diagonals for these rows into shared memory as they are stored, with one bulk copy each (see fetch.cuh); if B is A
+// transposed, B's diagonals also supply A's values. A warp computes 16 rows and accumulates all of their tiles of C, 16
+// x 8 each, in registers. It loops over the rows k of B that these rows need, 8 at a time. Then C's diagonals overwrite
+// A's and B's in shared memory, and each is written by one bulk copy of the complete memory sectors that belong to the
+// block.
 //
 //     rows i of C   | a a a a . . . .     The band of A times the band of B; tile t of C holds the columns
 //     (16 a warp)   | . a a a a . . .     8 t ... 8 t + 7, counted from the first that the rows reach.
 //                   | . . a a a a . .
 //
-// All types run in double precision, complex products as four real ones. Tiles also multiply what is not stored, as
-// zeros: so a sum that is infinite or no number is done again over the stored pairs alone. It wins where there are
-// enough multiply-adds, and enough a row (choice.cpp). Tiles add up in a fixed order: the same bits on every run.
+// All types are computed in double precision, complex products as four real ones. The tiles also multiply elements that
+// are not stored, as zeros. Therefore a sum that is not finite is recomputed from the stored pairs only. The kernel
+// wins if there are enough multiply-adds in total and per row (choice.cpp). Tiles are summed in a fixed order, so every
+// run gives the same bits.
 #include "device/resident.cuh"
 #include "kernels/band/kernel.cuh"
 #include "kernels/diagonals/kernels.hpp"
@@ -28,8 +29,8 @@ namespace {
 struct ResidentBands {
   bool are_bands = false;
   Array diagonals;
-  Bands bands{};      // but for what operands and the launch decide
-  int64 c_bases = 0;  // the bits of the elements before C's diagonals
+  Bands bands{};      // except for what depends on operands and launch
+  int64 c_bases = 0;  // bitwise or of the indices at which C's diagonals start
 
   template <class F>
   void visit(const F& f) const {
@@ -55,55 +56,57 @@ std::shared_ptr<ResidentBands> resident(const Plan& plan) {
   });
 }
 
-// Two operands of one type: other pairs are rare, and each would cost every installation a minute of compiling.
+// Both operands have the same type. Other pairs are rare, and would add a minute of compilation to every installation.
 template <class T, class>
 struct Matmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto kept = resident(plan);
-    Bands bands = kept->bands;
+    const auto resident_data = resident(plan);
+    Bands bands = resident_data->bands;
     bands.mirrored =
         plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
     with_kernel(
         bands, [&]<auto kernel, int Parts, int Tiles>() {
           const int groups = groups_of<kernel, Tiles>(bands);
-          const Room room = room_of<Tiles>(bands, groups);
-          bands.step = rows_apart<T>(groups * kWarpRows, kept->c_bases, c);
+          const SharedLayout shared_layout = shared_layout_of<Tiles>(bands, groups);
+          bands.step = row_step<T>(groups * kWarpRows, resident_data->c_bases, c);
           launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
-                        dim3(32 * Parts * groups), room.total, bands, room, Source<T>(a), plan.op_a.conjugated,
-                        Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+                        dim3(32 * Parts * groups), shared_layout.total, bands, shared_layout, Source<T>(a),
+                        plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
+                        Update<T>(alpha, beta));
         });
   }
 
-  // Whether they are bands, narrow enough for the kernel and for the GPU's shared memory.
+  // Whether the operands are bands that are narrow enough for the kernel and for the GPU's shared memory.
   static bool fits(const Plan& plan) {
-    const auto kept = resident(plan);
-    const Bands& bands = kept->bands;
-    if (!kept->are_bands || tiles_of(std::max(bands.a_width, bands.b_width)) > most_tiles(is_complex<T>)) return false;
-    bool room = false;
+    const auto resident_data = resident(plan);
+    const Bands& bands = resident_data->bands;
+    if (!resident_data->are_bands || tiles_of(std::max(bands.a_width, bands.b_width)) > most_tiles(is_complex<T>))
+      return false;
+    bool enough = false;
     with_kernel(
-        bands, [&]<auto kernel, int, int Tiles>() { room = groups_of<kernel, Tiles>(bands) > 0; });
-    return room;
+        bands, [&]<auto kernel, int, int Tiles>() { enough = groups_of<kernel, Tiles>(bands) > 0; });
+    return enough;
   }
 
  private:
   template <int Tiles>
-  static Room room_of(const Bands& bands, int groups) {
+  static SharedLayout shared_layout_of(const Bands& bands, int groups) {
     return {bands, sizeof(T), groups, 8 * (Tiles + 1)};
   }
 
-  // Warps of 16 rows in a block: as many as its shared memory has room for, and as let cyclic diagonals wrap around
-  // once at most.
+  // Warps of 16 rows in a block: as many as fit into shared memory, and few enough that cyclic diagonals wrap around at
+  // most once.
   template <auto kernel, int Tiles>
   static int groups_of(const Bands& bands) {
     int groups = most_groups<T>(Tiles);
-    while (groups > 0 && (room_of<Tiles>(bands, groups).total > limits<kernel>().shared ||
-                          (bands.cyclic && groups > 1 && met_rows(bands, groups) > bands.n))) {
+    while (groups > 0 && (shared_layout_of<Tiles>(bands, groups).total > limits<kernel>().shared ||
+                          (bands.cyclic && groups > 1 && rows_of_b(bands, groups) > bands.n))) {
       groups /= 2;
     }
     return groups;
   }
 
-  // Calls f<kernel, warps that share 16 rows, tiles>() with the kernel for such bands.
+  // Calls f<kernel, warps that process the same 16 rows, tiles>() with the kernel for such bands.
   template <class F>
   static void with_kernel(const Bands& bands, const F& f) {
     const auto run = [&]<int Tiles>() {
@@ -126,7 +129,7 @@ struct Matmul {
 
 void prepare(const Plan& plan) {
   resident(plan);
-  find_matmul(plan.format(), "row").prepare(plan);  // for operands of other types than the planned ones
+  find_matmul(plan.format(), "row").prepare(plan);  // for operands whose types differ from the planned ones
 }
 
 const char* fallback(const Plan& plan, DType a, DType b) {

@@ -1,13 +1,12 @@
 // Batches of dia, hm and cdm on the GPU: y_i = alpha op(A_i) x_i + beta y_i, and C_i = alpha op(A_i) op(B_i) + beta
 // C_i.
 //
-//   A: `count` members of m x n, their values `stride` apart.  x: count x n.  y: count x m.  One launch for all
-//   members.
+//   A: `count` members of m x n, with values `stride` apart.  x: count x n.  y: count x m.  One launch for all members.
 //
-// The elements of all results are numbered through, member after member, and a thread takes one of them: many small
-// members fill the machine like a large one, and neighbouring threads read neighbouring values. A thread walks the
-// terms of its sum in their order and writes once: no atomics, the same bits on every run. Members that fill the
-// machine alone are multiplied one after the other, by the kernel that a single matrix gets.
+// The elements of all results are numbered consecutively, member after member, and a thread computes one of them. So
+// many small members fill the GPU like a large one, and neighbouring threads read neighbouring values. A thread adds
+// the terms of its sum in their order and writes once: no atomics, and every run gives the same bits. Members that are
+// large enough to fill the GPU are multiplied one after the other, by the kernel for a single matrix.
 #include "core/batch.hpp"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -19,13 +18,13 @@ namespace cuda::batch {
 
 namespace {
 
-using matvec::kTerms;  // that a block has in shared memory at a time
+using matvec::kTerms;  // terms that a block holds in shared memory at a time
 
-constexpr int64 kSmallRows = 1 << 17;    // of y: from here on a launch for each member costs nothing
-constexpr int64 kSmallResult = 1 << 21;  // elements of C on the longest diagonals; the same
-constexpr int kAt = 4;                   // terms whose values are on their way together
+constexpr int64 kSmallRows = 1 << 17;    // rows of y from which a launch for each member costs nothing
+constexpr int64 kSmallResult = 1 << 21;  // elements of C on the longest diagonals; as above
+constexpr int kAt = 4;                   // terms whose values a thread loads together
 
-// What a thread takes: item `number` of a member, of `each` items a member.
+// The work item of a thread: item `number` of a member that has `each` items.
 struct Item {
   int64 member;
   unsigned number;
@@ -38,7 +37,7 @@ struct Item {
   }
 };
 
-// Calls f(first, members, grid) for as many members at a time as a launch takes, of `each` items a member.
+// Calls f(first, members, grid) for as many members at a time as fit into a launch, with `each` items per member.
 template <class F>
 void by_launches(int64 count, int64 each, const F& f) {
   const int64 most = std::max<int64>(1, (int64{0x7fffffff} * kBlock) / std::max<int64>(1, each));
@@ -48,12 +47,12 @@ void by_launches(int64 count, int64 each, const F& f) {
   }
 }
 
-// Member m has its values, its vector and its result m times these further on.
+// Distances between the values, vectors and results of successive members.
 struct Strides {
   int64 u, v, out;
 };
 
-// A term in shared memory; the rows of small members are few.
+// A term in shared memory; small members have few enough rows for int.
 struct SmallTerm {
   int64 u, v;
   int first, last;
@@ -61,14 +60,14 @@ struct SmallTerm {
   __device__ bool holds(int i) const { return i >= first && i < last; }
 };
 
-// A block has the list of terms in shared memory; its threads may be of several members.
+// A block holds the list of terms in shared memory; its threads may belong to several members.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     member_rows(const Term* terms, int count, const U* values, bool conj, const V* x, Product<U, V>* y, Strides strides,
                 int64 members, unsigned rows, const __grid_constant__ Update<Product<U, V>> update) {
-  __shared__ SmallTerm near[kTerms + kAt];  // and room to look past their end
+  __shared__ SmallTerm near[kTerms + kAt];  // padded, because threads read past the end
   const Item item(rows);
-  const bool takes = item.member < members;
+  const bool active = item.member < members;
   const int i = static_cast<int>(item.number);
   values += item.member * strides.u + i;
   x += item.member * strides.v + i;
@@ -81,7 +80,7 @@ __global__ void __launch_bounds__(kBlock)
       near[k] = {term.u, term.v, static_cast<int>(term.first), static_cast<int>(term.last)};
     }
     __syncthreads();
-    for (int t = 0; takes && t < some; t += kAt) {
+    for (int t = 0; active && t < some; t += kAt) {
       U u[kAt];
       V v[kAt];
 #pragma unroll
@@ -97,10 +96,10 @@ __global__ void __launch_bounds__(kBlock)
       }
     }
   }
-  if (takes) update.one(y + item.member * strides.out + i, sum);
+  if (active) update.one(y + item.member * strides.out + i, sum);
 }
 
-// `length` items for each diagonal of C; the shorter ones leave some of them out.
+// `length` items for each diagonal of C; items past the end of shorter diagonals do nothing.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     member_diagonals(const Sum* sums, const Term* terms, unsigned each, unsigned length, const U* a, bool conj_a,
@@ -126,10 +125,10 @@ template <class U, class V>
 struct MemberRows {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    const auto kept = matvec::resident_terms(a, op);
+    const auto resident_data = matvec::resident_terms(a, op);
     const Strides strides{member_stride(a), x.row_stride, y.row_stride};
     by_launches(y.rows, y.cols, [&](int64 first, int64 members, dim3 grid) {
-      launch("batch matvec", member_rows<U, V>, grid, dim3(kBlock), kept->terms_begin(), kept->count,
+      launch("batch matvec", member_rows<U, V>, grid, dim3(kBlock), resident_data->terms_begin(), resident_data->count,
              a.values.as<U>() + first * strides.u, op.conjugated, x.as<V>() + first * strides.v,
              y.as<T>() + first * strides.out, strides, members, static_cast<unsigned>(y.cols), Update<T>(alpha, beta));
     });
@@ -140,20 +139,20 @@ template <class U, class V>
 struct MemberDiagonals {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto kept = resident_sums(plan);
+    const auto resident_data = resident_sums(plan);
     const Strides strides{member_stride(a), member_stride(b), member_stride(c)};
     const int64 length = std::min(plan.rows, plan.cols),
                 each = length * static_cast<int64>(diagonal_work(plan).sums.sums.size());
     by_launches(c.values.shape.rows, each, [&](int64 first, int64 members, dim3 grid) {
-      launch("batch matmul", member_diagonals<U, V>, grid, dim3(kBlock), kept->sums_begin(), kept->terms_begin(),
-             static_cast<unsigned>(each), static_cast<unsigned>(length), a.values.as<U>() + first * strides.u,
-             plan.op_a.conjugated, b.values.as<V>() + first * strides.v, plan.op_b.conjugated,
-             c.values.as<T>() + first * strides.out, strides, members, Update<T>(alpha, beta));
+      launch("batch matmul", member_diagonals<U, V>, grid, dim3(kBlock), resident_data->sums_begin(),
+             resident_data->terms_begin(), static_cast<unsigned>(each), static_cast<unsigned>(length),
+             a.values.as<U>() + first * strides.u, plan.op_a.conjugated, b.values.as<V>() + first * strides.v,
+             plan.op_b.conjugated, c.values.as<T>() + first * strides.out, strides, members, Update<T>(alpha, beta));
     });
   }
 };
 
-// Whether the members of a product are many small ones for `member_diagonals`.
+// Whether a product has small members, which `member_diagonals` computes in one launch.
 bool small(const Plan& plan) {
   const auto sums = static_cast<int64>(diagonal_work(plan).sums.sums.size());
   return plan.kernel == "row" && std::min(plan.rows, plan.cols) * std::max<int64>(1, sums) < kSmallResult;

@@ -1,7 +1,7 @@
-// y = alpha x + beta y on the GPU: what is left of a step of a chain when the matrix has been multiplied.
+// y = alpha x + beta y on the GPU: what remains of a step of a chain after the product with the matrix.
 //
-//   x, y: m, or m x k, of any strides. A thread takes an element; neighbours are neighbouring rows. The same bits on
-//   every run.
+//   x, y: m, or m x k, of any strides. A thread processes one element; neighbouring threads process neighbouring rows.
+//   Every run gives the same bits.
 #include "core/elementwise.hpp"
 #include "core/recurrence.hpp"
 #include "device/dense.cuh"
@@ -13,7 +13,7 @@ namespace cuda {
 
 namespace {
 
-// A thread takes a row of each gridDim.y-th column.
+// A thread processes one row of every gridDim.y-th column.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     add_elements(const Block<T> x, const Block<T> y, int64 rows, int64 cols, const __grid_constant__ Update<T> update) {

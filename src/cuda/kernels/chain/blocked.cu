@@ -2,15 +2,16 @@
 // powers kernel with ghost zones of Demmel, Hoemmen, Mohiyuddin and Yelick, IPDPS 2008).
 //
 //   A: n x n, D diagonals that reach `below` and `above` rows.  x, y: n (columns of a block one after the other).
-//   Bytes at least: A + x + y for each pass of s steps, where "steps" reads A in every step.
+//   Bytes at least: A + x + y for each pass of s steps, whereas "steps" reads A in every step.
 //
-// A block of threads takes neighbouring rows. It brings their part of A and of the last two vectors into shared memory,
-// with what the slopes need: its last step computes its own rows, the step before those and `below` more in front and
-// `above` behind, and so on. Neighbouring blocks compute the slopes again. A thread takes every kThreads-th row of a
-// step and walks the diagonals; all of a warp read neighbours, in global and in shared memory. Only the last two
-// vectors are written back, and the sum y, which lies in shared memory meanwhile. It wins where the slopes are short
-// beside the rows that fit, and does what "steps" does where no number of steps pays, and for packed layouts and 16-bit
-// values. Sums add up in an order that the matrix and the device decide: the same bits on every run.
+// A thread block processes neighbouring rows. It loads their part of A and of the last two vectors into shared memory,
+// including the ghost rows: the last step computes only the block's own rows, the step before also `below` rows in
+// front and `above` rows behind them, and so on. Neighbouring blocks compute the ghost rows again. In each step a
+// thread computes every kThreads-th row and loops over the diagonals; the threads of a warp read neighbouring elements,
+// in global and in shared memory. Only the last two vectors are written back, and the sum y, which is in shared memory
+// during the pass. The kernel wins if there are few ghost rows relative to the rows that fit. It does the same as
+// "steps" if no number of steps is faster, for packed layouts, and for 16-bit values. The order of the sums depends
+// only on the matrix and the device: every run gives the same bits.
 #include "core/recurrence.hpp"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -24,7 +25,7 @@ namespace {
 constexpr int kThreads = 512;
 constexpr int kMostSteps = 16;
 
-// A step's factors; a vector whose factor is zero is not read.
+// The factors of a step; a vector whose factor is zero is not read.
 template <class T>
 struct Step {
   Factor<T> alpha{1.0}, beta{0.0}, gamma{0.0}, c{0.0};
@@ -35,14 +36,14 @@ struct Step {
       : alpha(a), beta(b), gamma(g), c(coefficient), stays(b != 0.0), back(g != 0.0), counts(coefficient != 0.0) {}
 };
 
-// How a block's rows lie in its shared memory: two vectors of `width`, y of `rows`, A's diagonals of `depth`.
+// How a block's rows are stored in shared memory: two vectors of `width`, y of `rows`, A's diagonals of `depth`.
 struct Cut {
   int steps = 1, rows = 0, below = 0, above = 0, count = 0;
   bool around = false;
 
-  __host__ __device__ int slopes(int steps_left) const { return steps_left * (below + above); }
-  __host__ __device__ int width() const { return rows + slopes(steps); }
-  __host__ __device__ int depth() const { return rows + slopes(steps - 1); }
+  __host__ __device__ int ghost_rows(int steps_left) const { return steps_left * (below + above); }
+  __host__ __device__ int width() const { return rows + ghost_rows(steps); }
+  __host__ __device__ int depth() const { return rows + ghost_rows(steps - 1); }
 };
 
 template <class U, class T>
@@ -74,9 +75,9 @@ struct PassOnDevice {
   }
 };
 
-// A block's rows [first, last), as all of its threads see them: what lies in shared memory, and which rows. Rows of the
-// two vectors count from v_first, those of A from a_first, those of y from first. Rows that the slopes reach lie in the
-// matrix, or go around: then row i < 0 stands for n + i, row i >= n for i - n.
+// The rows [first, last) of a block, as all of its threads see them: where their data is in shared memory, and which
+// rows are there. Rows of the two vectors count from v_first, those of A from a_first, those of y from first. Ghost
+// rows are inside the matrix, or wrap around: then row i < 0 is row n + i, and row i >= n is row i - n.
 template <class U, class T>
 struct Trapezoid {
   const Cut& cut;
@@ -101,7 +102,7 @@ struct Trapezoid {
     a = reinterpret_cast<Bits<U>*>(total + cut.rows);
   }
 
-  // The rows that are needed with this many steps to come.
+  // The rows that are needed when this many steps remain.
   __device__ int64 begin_with(int left) const {
     const int64 begin = first - static_cast<int64>(left) * cut.below;
     return cut.around ? begin : max(int64{0}, begin);
@@ -116,7 +117,7 @@ struct Trapezoid {
     return i;
   }
 
-  __device__ void bring_vectors() {
+  __device__ void load_vectors() {
     const int count = static_cast<int>(end_with(cut.steps) - v_first);
     for (int i = threadIdx.x; i < count; i += kThreads) {
       const int64 row = within(v_first + i);
@@ -132,46 +133,47 @@ struct Trapezoid {
     }
   }
 
-  // Whether each of them holds all rows of the block's part of A. Waits for all threads.
-  __device__ bool bring_partners(const Partner* from) {
-    bool whole = true;
+  // Returns whether each of the partners is stored in all rows of the block's part of A. Synchronizes all threads.
+  __device__ bool load_partners(const Partner* from) {
+    bool complete = true;
     for (int k = threadIdx.x; k < cut.count; k += kThreads) {
       partners[k] = from[k];
-      whole = whole && partners[k].holds(a_first, a_first + a_rows, n);
+      complete = complete && partners[k].holds(a_first, a_first + a_rows, n);
     }
-    return __syncthreads_and(whole);
+    return __syncthreads_and(complete);
   }
 
-  template <bool Whole>
-  __device__ void bring_values(const U* values, bool conj) {
+  template <bool Complete>
+  __device__ void load_values(const U* values, bool conj) {
     for (int i = threadIdx.x; i < a_rows; i += kThreads) {
       const int64 row = within(a_first + i);
 #pragma unroll 8
       for (int k = 0; k < cut.count; ++k) {
-        const int64 place = partners[k].place(row);
-        if (Whole || place >= 0) a[k * cut.depth() + i] = to_bits(conjugate_if(conj, load_once(values + place)));
+        const int64 position = partners[k].position(row);
+        if (Complete || position >= 0)
+          a[k * cut.depth() + i] = to_bits(conjugate_if(conj, load_once(values + position)));
       }
     }
   }
 
-  template <bool Whole>
+  template <bool Complete>
   __device__ void step(const Step<T>& step, int left) {
     const int end = static_cast<int>(end_with(left) - a_first), shift = static_cast<int>(a_first - v_first);
     const int own = static_cast<int>(first - a_first), own_end = static_cast<int>(last - a_first);
     for (int i = static_cast<int>(begin_with(left) - a_first) + threadIdx.x; i < end; i += kThreads) {
       const Bits<T>* v = now + (i + shift);
-      const int64 row = Whole ? 0 : within(a_first + i);
+      const int64 row = Complete ? 0 : within(a_first + i);
       T sum{};
 #pragma unroll 8
       for (int k = 0; k < cut.count; ++k) {
-        if (Whole || partners[k].place(row) >= 0) {
+        if (Complete || partners[k].position(row) >= 0) {
           sum += multiply(from_bits<U>(a[k * cut.depth() + i]), from_bits<T>(v[partners[k].offset]));
         }
       }
       T next = step.alpha * sum;
       if (step.stays) next += step.beta * from_bits<T>(*v);
       if (step.back) next += step.gamma * from_bits<T>(other[i + shift]);
-      other[i + shift] = to_bits(next);  // in this step nobody else reads there
+      other[i + shift] = to_bits(next);  // no other thread reads this element in this step
       if (pass.y && step.counts && i >= own && i < own_end) {
         total[i - own] = to_bits(from_bits<T>(total[i - own]) + step.c * next);
       }
@@ -182,11 +184,11 @@ struct Trapezoid {
     now = result;
   }
 
-  template <bool Whole>
+  template <bool Complete>
   __device__ void run(const U* values, bool conj) {
-    bring_values<Whole>(values, conj);
+    load_values<Complete>(values, conj);
     __syncthreads();
-    for (int t = 0; t < cut.steps; ++t) step<Whole>(pass.step[t], cut.steps - 1 - t);
+    for (int t = 0; t < cut.steps; ++t) step<Complete>(pass.step[t], cut.steps - 1 - t);
   }
 
   __device__ void write_back() {
@@ -205,26 +207,27 @@ __global__ void __launch_bounds__(kThreads, 2)
                const __grid_constant__ PassOnDevice<T> pass) {
   extern __shared__ __align__(16) unsigned char memory[];
   Trapezoid<U, T> rows(cut, pass, n, memory);
-  rows.bring_vectors();
-  if (rows.bring_partners(partners)) rows.template run<true>(values, conj);
+  rows.load_vectors();
+  if (rows.load_partners(partners)) rows.template run<true>(values, conj);
   else rows.template run<false>(values, conj);
   rows.write_back();
 }
 
-// As many steps a pass as make one of them cheapest. Two blocks share a multiprocessor, so that one computes while the
-// other waits for memory; small matrices are cut finer, for every multiprocessor to have two. Microseconds on an H200,
-// fitted to 8 steps with bands of 5 to 41 diagonals at n = 10^4 .. 3 x 10^6 (n = 10^6, 11 diagonals, float64: "steps"
-// 28, "blocked" 19 a step; 41 diagonals: 87 and 135, so there nothing is blocked).
+// Chooses the number of steps per pass that minimizes the cost of a step. Two blocks are resident on each
+// multiprocessor, so that one computes while the other waits for memory; for small matrices, blocks have fewer rows, so
+// that every multiprocessor has two. The cost model, in microseconds on an H200, was fitted to 8 steps with bands of 5
+// to 41 diagonals at n = 10^4 .. 3 x 10^6 (n = 10^6, 11 diagonals, float64: "steps" 28, "blocked" 19 a step; 41
+// diagonals: 87 and 135, so these are not blocked).
 template <class U, class T>
 Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits& device) {
-  constexpr double kLaunch = 4, kCopied = 4.3e6;  // bytes a microsecond
-  constexpr int kSteepest = 4;                    // rows for each row of the slopes, at least
-  constexpr int64 kReserved = 1024;               // bytes a block that the system keeps for itself
-  const int64 room = (device.shared - kReserved) / 2;
+  constexpr double kLaunch = 4, kCopied = 4.3e6;  // us per launch; bytes per us
+  constexpr int kRowsPerGhostRow = 4;             // least number of rows per ghost row
+  constexpr int64 kReserved = 1024;               // bytes per block that the system reserves
+  const int64 capacity = (device.shared - kReserved) / 2;
   const int64 fair = std::max<int64>(kThreads / 2, ceil_div(n, 2 * device.multiprocessors));
   Cut best;
-  if (partners.below + partners.above > room || partners.count > room)
-    return best;  // from here on everything fits an int
+  if (partners.below + partners.above > capacity || partners.count > capacity)
+    return best;  // from here on everything fits into an int
   const auto count = static_cast<double>(partners.count), rows = static_cast<double>(n);
   const double memory = rows * (count * sizeof(U) + 2 * sizeof(T)) / kCopied;
   const double cached = rows * (7 + 0.09 * count * sizeof(U)) * 1e-6;
@@ -233,12 +236,12 @@ Cut choose_cut(int64 k, int64 n, const ResidentPartners& partners, const Limits&
     Cut cut{s, 0, 0, 0, static_cast<int>(partners.count), partners.around};
     cut.below = static_cast<int>(partners.below);
     cut.above = static_cast<int>(partners.above);
-    const int64 slopes = cut.slopes(s - 1), fixed = shared_bytes<U, T>(cut);
+    const int64 ghost_rows = cut.ghost_rows(s - 1), fixed = shared_bytes<U, T>(cut);
     const int64 each = static_cast<int64>(3 * sizeof(T) + partners.count * sizeof(U));
-    if (fixed >= room) break;
-    cut.rows = static_cast<int>(std::min((room - fixed) / each, std::max(fair, kSteepest * slopes)));
-    if (cut.rows < kSteepest * slopes) break;
-    const double part = static_cast<double>(slopes) / cut.rows;
+    if (fixed >= capacity) break;
+    cut.rows = static_cast<int>(std::min((capacity - fixed) / each, std::max(fair, kRowsPerGhostRow * ghost_rows)));
+    if (cut.rows < kRowsPerGhostRow * ghost_rows) break;
+    const double part = static_cast<double>(ghost_rows) / cut.rows;
     const double cost = (kLaunch + memory * (1 + part)) / s + cached * (1 + part / 2);
     if (cost < least) best = cut, least = cost;
   }

@@ -1,4 +1,4 @@
-// The diagonals of a matrix as the blocks of a chain read them: by where a row finds its partner.
+// The diagonals of a matrix in the form that kernel "blocked" of a chain reads, by offset.
 #pragma once
 
 #include <map>
@@ -8,14 +8,15 @@
 
 namespace diagsparse::cuda::chain {
 
-// The diagonals on which row i meets v[i + offset]: one, or two that share the rows where indices go around.
+// The diagonals that multiply v[i + offset] in row i: one, or two for disjoint rows if indices wrap around.
 struct alignas(16) Partner {
   int64 offset = 0;
-  int64 at[2] = {}, first[2] = {}, last[2] = {};  // rows first <= i < last; at + i is where the value of row i lies
+  int64 at[2] = {}, first[2] = {}, last[2] = {};  // for rows first <= i < last, the value of row i is at position at +
+                                                  // i
   int count = 0;
 
-  // Where the value of this row is stored, -1 if it is not.
-  __device__ int64 place(int64 i) const {
+  // Position of the value of this row, -1 if it is not stored.
+  __device__ int64 position(int64 i) const {
     if (i >= first[0] && i < last[0]) return at[0] + i;
     return i >= first[1] && i < last[1] ? at[1] + i : -1;
   }
@@ -25,7 +26,7 @@ struct alignas(16) Partner {
   }
 };
 
-// What a matrix keeps for its chains.
+// What a matrix caches for its chains.
 struct ResidentPartners {
   Array partners;
   int64 count, below, above;

@@ -1,4 +1,4 @@
-// NVIDIA's library: handles, descriptors and errors.
+// cuSPARSE: handles, descriptors and conversions of operands.
 #include "kernels/cusparse/cusparse.hpp"
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace diagsparse::cuda::cusparse {
 
 cusparseHandle_t cusparse_handle() {
-  // Never destroyed: a thread may end after CUDA has.
+  // Never destroyed, because a thread may end after the CUDA context.
   thread_local std::map<int, cusparseHandle_t> handles;
   cusparseHandle_t& handle = handles[current_device()];
   if (handle == nullptr) CUDA_CALL(cusparseCreate(&handle));

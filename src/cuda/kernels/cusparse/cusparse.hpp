@@ -1,4 +1,4 @@
-// cuSPARSE, checked; the only file that includes its header.
+// cuSPARSE with error checks; the only file that includes its header.
 #pragma once
 
 #include <cusparse.h>
@@ -56,7 +56,7 @@ using DenseVector = Descriptor<cusparseDnVecDescr_t, cusparseDestroyDnVec>;
 using DenseMatrix = Descriptor<cusparseDnMatDescr_t, cusparseDestroyDnMat>;
 using Gemm = Descriptor<cusparseSpGEMMDescr_t, cusparseSpGEMM_destroyDescr>;
 
-// alpha or beta in the type that cuSPARSE reads it in.
+// alpha or beta in the type that cuSPARSE expects.
 struct Number {
   alignas(16) char bytes[16];
 
@@ -65,9 +65,9 @@ struct Number {
   }
 };
 
-Array converted(const Array& a, DType dtype);  // in another type: a copy
+Array converted(const Array& a, DType dtype);  // a copy in another type
 
-// Index arrays in one width, kept with the structure.
+// Index arrays of equal width, cached with the structure.
 struct OneWidth {
   Array first, second;  // csr: indptr, indices; sell: slice_indptr, indices; coo: row, col
   cusparseIndexType_t type;

@@ -1,5 +1,5 @@
-// Kernel "cusparse" of C = A B: cuSPARSE's reusable product. Its analysis is kept with the plan, one for each stream; a
-// call multiplies values only. What cuSPARSE cannot do raises: its count of entries is held against the plan's.
+// Kernel "cusparse" of C = A B: the reusable product of cuSPARSE. Its analysis is cached with the plan, once for each
+// stream; a call only multiplies values. If cuSPARSE finds another structure than the plan has, an error is raised.
 #include "device/device_array.hpp"
 #include "kernels/cusparse/cusparse.hpp"
 #include "kernels/rows/kernels.hpp"
@@ -27,7 +27,7 @@ std::shared_ptr<void> with_workspace(const char* call, const Step& step) {
   return memory;
 }
 
-// A matrix of the plan's without its values, which are given later.
+// A matrix with a structure of the plan but without values, which are set later.
 Matrix on_structure(const StructurePtr& structure, DType dtype) {
   Array values;
   values.dtype = dtype;
@@ -87,7 +87,8 @@ std::shared_ptr<PreparedGemm> prepared(const Plan& plan, DType dtype, void* a, v
 }
 
 void prepare_matmul(const Plan& plan) {
-  if (index_of(plan, "indices").size() > 0x7fffffff) throw Error("cuSPARSE multiplies into fewer than 2^31 entries");
+  if (index_of(plan, "indices").size() > 0x7fffffff)
+    throw Error("cuSPARSE supports fewer than 2^31 entries in a product");
 }
 
 template <class U, class V>
@@ -98,15 +99,15 @@ struct ReusedGemm {
     const Array a = converted(left.values, type), b = converted(right.values, type);
     const bool update = beta != 0.0;
     const Array result = update ? Array::empty(type, {c.values.size()}) : c.values;
-    const auto kept = prepared(plan, type, a.data, b.data, result.data);
-    const std::lock_guard<std::mutex> lock(kept->mutex);
-    CUDA_CALL(cusparseSpMatSetValues(kept->a, a.data));
-    CUDA_CALL(cusparseSpMatSetValues(kept->b, b.data));
-    CUDA_CALL(cusparseSpMatSetValues(kept->c, result.data));
+    const auto state = prepared(plan, type, a.data, b.data, result.data);
+    const std::lock_guard<std::mutex> lock(state->mutex);
+    CUDA_CALL(cusparseSpMatSetValues(state->a, a.data));
+    CUDA_CALL(cusparseSpMatSetValues(state->b, b.data));
+    CUDA_CALL(cusparseSpMatSetValues(state->c, result.data));
     const Number one(alpha, type), zero(0.0, type);
     const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
-    CUDA_CALL(cusparseSpGEMMreuse_compute(cusparse_handle(), none, none, one.bytes, kept->a, kept->b, zero.bytes,
-                                          kept->c, value_type(type), CUSPARSE_SPGEMM_DEFAULT, kept->gemm));
+    CUDA_CALL(cusparseSpGEMMreuse_compute(cusparse_handle(), none, none, one.bytes, state->a, state->b, zero.bytes,
+                                          state->c, value_type(type), CUSPARSE_SPGEMM_DEFAULT, state->gemm));
     if (update) add_scaled(DeviceArray::of(result), beta, DeviceArray::of(c.values));
   }
 };

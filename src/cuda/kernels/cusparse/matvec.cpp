@@ -1,11 +1,11 @@
-// Kernels "cusparse": NVIDIA's library on our arrays, as the peer to measure against and to fall back on.
-// "cusparse_alg1" and "cusparse_alg2" name the algorithm for vectors, "cusparse" leaves it to the library.
+// Kernels "cusparse": NVIDIA's library on our arrays, as a reference for speed and as an alternative. "cusparse_alg1"
+// and "cusparse_alg2" select the algorithm for vectors, "cusparse" leaves the choice to the library.
 //
-// cuSPARSE takes operands of one type, with 32-bit pointers beside 32-bit indices: what differs is converted in a
-// temporary. Descriptors, workspace and its preprocessing are kept with the matrix, one set for each of its operations
-// and each stream. Sums may differ in their last bits from run to run where cuSPARSE says so. Of sell it takes A times
-// a vector, where rows are in their own order; transposes and blocks of sell, and what is empty, go to the format's
-// default.
+// cuSPARSE requires operands of one type, and pointers and indices of the same width; operands that differ are
+// converted into temporaries. Descriptors, workspace and preprocessing are cached with the matrix, once for each
+// operation and each stream. Sums may differ in their last bits from run to run where cuSPARSE documents this. For
+// sell, the library computes A times a vector if the rows are not reordered; transposes and blocks of columns of sell,
+// and empty products, are computed by the format's default kernel.
 #include "device/device_array.hpp"
 #include "formats/csc/layout.hpp"
 #include "formats/sell/layout.hpp"
@@ -16,7 +16,7 @@ namespace diagsparse::cuda::cusparse {
 
 namespace {
 
-// Values of op(A) for cuSPARSE, which knows no conjugate without a transpose.
+// Values of op(A) for cuSPARSE, which has no operation that conjugates without transposing.
 Array values_for(const Matrix& a, Op op, DType dtype) {
   const Array values = converted(a.values, dtype);
   const bool complex = a.dtype == DType::c64 || a.dtype == DType::c128;
@@ -24,14 +24,14 @@ Array values_for(const Matrix& a, Op op, DType dtype) {
   return map(Map::conjugate, DeviceArray::of(values), 0.0).array();
 }
 
-// A real matrix has no adjoint in cuSPARSE, only a transpose.
+// For real matrices, cuSPARSE has only a transpose, no adjoint.
 cusparseOperation_t operation(Op op, DType dtype) {
   op.conjugated &= dtype == DType::c64 || dtype == DType::c128;
   if (!op.transposed) return CUSPARSE_OPERATION_NON_TRANSPOSE;
   return op.conjugated ? CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE : CUSPARSE_OPERATION_TRANSPOSE;
 }
 
-// What is kept for products of a matrix with vectors (or blocks of one width) on one stream.
+// What is cached for products of a matrix with vectors (or blocks of one width) on one stream.
 struct Prepared {
   std::mutex mutex;
   std::shared_ptr<OneWidth> indices;
@@ -59,21 +59,21 @@ void multiply_vector(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar
   DenseVector from, to;
   CUDA_CALL(cusparseCreateDnVec(from.address(), x.rows, in.data, value_type(y.dtype)));
   CUDA_CALL(cusparseCreateDnVec(to.address(), y.rows, y.data, value_type(y.dtype)));
-  const auto kept = prepared(a, op, y.dtype, "vector " + std::to_string(algorithm));
-  const std::lock_guard<std::mutex> lock(kept->mutex);
-  CUDA_CALL(cusparseSpMatSetValues(kept->matrix, values.data));
+  const auto state = prepared(a, op, y.dtype, "vector " + std::to_string(algorithm));
+  const std::lock_guard<std::mutex> lock(state->mutex);
+  CUDA_CALL(cusparseSpMatSetValues(state->matrix, values.data));
   const auto type = value_type(y.dtype);
-  if (!kept->ready) {
+  if (!state->ready) {
     std::size_t bytes = 0;
-    CUDA_CALL(cusparseSpMV_bufferSize(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to,
+    CUDA_CALL(cusparseSpMV_bufferSize(handle, operation(op, y.dtype), one.bytes, state->matrix, from, two.bytes, to,
                                       type, algorithm, &bytes));
-    kept->workspace = allocate(static_cast<int64>(bytes));
-    CUDA_CALL(cusparseSpMV_preprocess(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to,
-                                      type, algorithm, kept->workspace.get()));
-    kept->ready = true;
+    state->workspace = allocate(static_cast<int64>(bytes));
+    CUDA_CALL(cusparseSpMV_preprocess(handle, operation(op, y.dtype), one.bytes, state->matrix, from, two.bytes, to,
+                                      type, algorithm, state->workspace.get()));
+    state->ready = true;
   }
-  CUDA_CALL(cusparseSpMV(handle, operation(op, y.dtype), one.bytes, kept->matrix, from, two.bytes, to, type, algorithm,
-                         kept->workspace.get()));
+  CUDA_CALL(cusparseSpMV(handle, operation(op, y.dtype), one.bytes, state->matrix, from, two.bytes, to, type, algorithm,
+                         state->workspace.get()));
 }
 
 void describe(DenseMatrix& result, const Dense& d, void* data, DType dtype, bool by_columns) {
@@ -100,29 +100,30 @@ void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar
   DenseMatrix from, to;
   describe(from, in, in.data, y.dtype, by_columns);
   describe(to, y, y.data, y.dtype, by_columns);
-  const auto kept = prepared(a, op, y.dtype, std::string(by_columns ? "columns " : "rows ") + std::to_string(y.cols));
-  const std::lock_guard<std::mutex> lock(kept->mutex);
-  CUDA_CALL(cusparseSpMatSetValues(kept->matrix, values.data));
+  const auto state = prepared(a, op, y.dtype, std::string(by_columns ? "columns " : "rows ") + std::to_string(y.cols));
+  const std::lock_guard<std::mutex> lock(state->mutex);
+  CUDA_CALL(cusparseSpMatSetValues(state->matrix, values.data));
   const auto type = value_type(y.dtype);
   const auto algorithm =
       a.format == csr.name && !by_columns && !op.transposed ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_ALG_DEFAULT;
   const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
-  if (!kept->ready) {
+  if (!state->ready) {
     std::size_t bytes = 0;
-    CUDA_CALL(cusparseSpMM_bufferSize(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes,
+    CUDA_CALL(cusparseSpMM_bufferSize(handle, operation(op, y.dtype), none, one.bytes, state->matrix, from, two.bytes,
                                       to, type, algorithm, &bytes));
-    kept->workspace = allocate(static_cast<int64>(bytes));
-    CUDA_CALL(cusparseSpMM_preprocess(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes,
-                                      to, type, algorithm, kept->workspace.get()));
-    kept->ready = true;
+    state->workspace = allocate(static_cast<int64>(bytes));
+    CUDA_CALL(cusparseSpMM_preprocess(handle, operation(op, y.dtype), none, one.bytes, state->matrix, from, two.bytes,
+                                      to, type, algorithm, state->workspace.get()));
+    state->ready = true;
   }
-  CUDA_CALL(cusparseSpMM(handle, operation(op, y.dtype), none, one.bytes, kept->matrix, from, two.bytes, to, type,
-                         algorithm, kept->workspace.get()));
+  CUDA_CALL(cusparseSpMM(handle, operation(op, y.dtype), none, one.bytes, state->matrix, from, two.bytes, to, type,
+                         algorithm, state->workspace.get()));
 }
 
 void refuse_sorted_rows(const Matrix& a) {
   if (a.format != sell.name || !static_cast<const Indices&>(*a.structure).find("row_order")) return;
-  throw std::invalid_argument("matvec: kernel \"cusparse\" takes no sorted rows (row_order), which sigma=1 leaves out");
+  throw std::invalid_argument(
+      "matvec: kernel \"cusparse\" does not support sorted rows (row_order); sigma=1 avoids them");
 }
 
 void multiply(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
@@ -132,7 +133,8 @@ void multiply(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar alpha,
   }
   refuse_sorted_rows(a);
   const bool vector = x.cols == 1 && x.row_stride == 1 && y.row_stride == 1;
-  const bool empty = a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0;  // which cuSPARSE refuses
+  const bool empty = a.values.size() == 0 || a.rows == 0 || a.cols == 0 || x.cols == 0;  // cuSPARSE rejects empty
+                                                                                         // products
   if (empty || (a.format == sell.name && (op.transposed || !vector))) {
     return matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype)(a, op, alpha, x, beta, y);
   }

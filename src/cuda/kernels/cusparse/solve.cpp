@@ -1,4 +1,4 @@
-// Tridiagonal and pentadiagonal solves by NVIDIA's library.
+// Solves tridiagonal and pentadiagonal systems with cuSPARSE.
 #include "kernels/cusparse/solve.hpp"
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace diagsparse::cuda::cusparse {
 
 namespace {
 
-// cuSPARSE's functions for a type of values, and the type that it calls that.
+// The functions of cuSPARSE for a value type, and its name for this type.
 template <class T>
 struct Solvers;
 
@@ -65,7 +65,7 @@ void solve_pentadiagonal(const std::array<Array, 5>& diagonals, const Dense& x) 
   constexpr int kQr = 0;
   const int rows = as_int(x.rows, "rows"), systems = as_int(x.cols, "systems");
   const cusparseHandle_t handle = cusparse_handle();
-  std::array<Array, 5> used;  // cuSPARSE writes over them
+  std::array<Array, 5> used;  // cuSPARSE overwrites them
   for (int k = 0; k < 5; ++k) used[k] = copied(diagonals[k]);
   with_value_type(x.dtype, [&](auto zero) {
     using Call = Solvers<decltype(zero)>;

@@ -1,4 +1,4 @@
-// The kernel behind "dense_tiles"; matmul.cu says what it does.
+// The device code of kernel "dense_tiles"; matmul.cu describes it.
 #pragma once
 
 #include <limits>
@@ -11,8 +11,8 @@ namespace diagsparse::cuda::dense_tiles {
 
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::min();
 
-// The diagonals of an operand, one for each offset from `low` on: row i of it is values[base[offset - low] + i]; kNone
-// where it is not stored.
+// The diagonals of an operand, one for each offset from `low` on: its element in row i is values[base[offset - low] +
+// i]; kNone if the diagonal is not stored.
 struct Table {
   const std::int64_t* base;
   int64 low;
@@ -21,7 +21,7 @@ struct Table {
   __device__ int64 high() const { return low + width - 1; }
 };
 
-// A diagonal of C that has terms: row i of it is values[out + i] for first <= i < last.
+// A diagonal of C that has terms: its element in row i is values[out + i] for first <= i < last.
 struct Result {
   int64 out, first, last;
 };
@@ -35,10 +35,10 @@ struct DenseProduct {
   int across;  // tiles that a row of tiles may need
 };
 
-// What a block computes of C, and how its warps share that: each takes every WarpsDown-th run of 16 rows and every
-// WarpsAcross-th run of 8 columns, so that all have as much of a band. k goes kDeep at a time, `Stages` of these are on
-// their way or in use. In shared memory rows of A and of B lie so far apart that a warp's fragments, and diagonals that
-// are written there, meet all banks.
+// The tile of C that a block computes, and how its warps divide it: each takes every WarpsDown-th range of 16 rows and
+// every WarpsAcross-th range of 8 columns, so that all cover an equal part of a band. The loop over k advances by
+// kDeep; `Stages` of these steps are being copied or in use. The rows of A and B in shared memory are padded so that
+// neither reading a warp's fragments nor writing diagonals causes bank conflicts.
 //
 //             k0  k0 + kDeep                              j0            j0 + kCols
 //     i0       +---+                               k0      +-------------+
@@ -52,21 +52,21 @@ struct TileShape {
   static constexpr int kDown = Rows / 16 / WarpsDown, kAcross = Cols / 8 / WarpsAcross;  // tiles of a warp
   static constexpr int kPitchA = kDeep + 4, kPitchB = Cols + (item == 8 ? 4 : item == 4 ? 8 : 2);
   static constexpr int kPitchC = Cols + (item == 16 ? 4 : 8);
-  static constexpr int kStage = Rows * kPitchA + kDeep * kPitchB;  // values
+  static constexpr int kStage = Rows * kPitchA + kDeep * kPitchB;  // values per stage
   static constexpr int kShared = item * std::max(Stages * kStage, Rows* kPitchC);
 
   __device__ static int row(int tile) { return 16 * (tile * WarpsDown + threadIdx.x / 32 / WarpsAcross); }
   __device__ static int column(int tile) { return 8 * (tile * WarpsAcross + threadIdx.x / 32 % WarpsAcross); }
 };
 
-// Starts to bring kDeep columns of A or rows of B. Value (x, k), of line x (a row of A, a column of B), goes to
-// to[x * LinePitch + k * DeepPitch], and half a warp takes 16 neighbours of a diagonal, or of two. Runs of 16 lines
-// that no diagonal meets are left as they are.
+// Starts the copies of kDeep columns of A or rows of B. Value (x, k) of line x (a row of A, a column of B) is stored at
+// to[x * LinePitch + k * DeepPitch]; half a warp copies 16 neighbouring values of a diagonal, or of two. Elements that
+// are not stored become zero.
 //
-// number: of the diagonal of line 0 and k = 0. Step: 1 where diagonals grow with k, as in A, or -1. row: of line 0 and
-// k = 0 on its diagonal. Lines up to `lines` and k up to `deep` hold values.
+// number: the diagonal of line 0 and k = 0. Step: 1 if the number of the diagonal increases with k, as in A, or -1.
+// row: of line 0 and k = 0 on its diagonal. Only lines below `lines` and k below `deep` have values.
 template <class T, int Lines, int Threads, int LinePitch, int DeepPitch, int Step>
-__device__ void bring(T* to, const Table& operand, const T* values, int number, int64 row, int lines, int deep) {
+__device__ void copy_operand(T* to, const Table& operand, const T* values, int number, int64 row, int lines, int deep) {
   const int k = threadIdx.x % 16;
 #pragma unroll
   for (int round = 0; round < Lines * 16 / Threads; ++round) {
@@ -80,7 +80,7 @@ __device__ void bring(T* to, const Table& operand, const T* values, int number, 
   }
 }
 
-// C[i, j] over the stored pairs alone.
+// C[i, j] from the stored pairs only.
 template <class T>
 __device__ __noinline__ T stored_sum(const DenseProduct& p, const T* a, bool conj_a, const T* b, bool conj_b, int64 i,
                                      int64 j) {
@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
   const int64 begin = max(max(int64(0), i0 + p.a.low), j0 - p.b.high());
   const int64 end = min(min(p.inner, i0 + S::kRows + p.a.high()), j0 + S::kCols - p.b.low);
   const int steps = static_cast<int>(max(int64(0), end - begin) + S::kDeep - 1) / S::kDeep;
-  // Where the first diagonals of A and the last of B meet the tile's first row and column, counted from the first k.
+  // The k, relative to the first one, at which the first diagonals of A and the last of B reach the tile's first row
+  // and column.
   const int k_of_i0 = static_cast<int>(i0 - begin + p.a.low), k_of_j0 = static_cast<int>(j0 - begin - p.b.high());
   const int mine = static_cast<int>(min(p.rows - i0, int64(S::kRows)));
   const int columns = static_cast<int>(min(p.cols - j0, int64(S::kCols)));
@@ -117,9 +118,9 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
     if (step < steps) {
       T* const to = shared + step % S::kStages * S::kStage;
       const int k = step * S::kDeep, deep = static_cast<int>(min(end - begin - k, int64(S::kDeep)));
-      bring<T, S::kRows, S::kThreads, S::kPitchA, 1, 1>(to, p.a, a, k - k_of_i0, i0, mine, deep);
-      bring<T, S::kCols, S::kThreads, 1, S::kPitchB, -1>(to + S::kRows * S::kPitchA, p.b, b,
-                                                         p.b.width - 1 - k + k_of_j0, begin + k, columns, deep);
+      copy_operand<T, S::kRows, S::kThreads, S::kPitchA, 1, 1>(to, p.a, a, k - k_of_i0, i0, mine, deep);
+      copy_operand<T, S::kCols, S::kThreads, 1, S::kPitchB, -1>(to + S::kRows * S::kPitchA, p.b, b,
+                                                                p.b.width - 1 - k + k_of_j0, begin + k, columns, deep);
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
   };
@@ -135,21 +136,21 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
     const T* const of_a = shared + step % S::kStages * S::kStage + (S::row(0) + row) * S::kPitchA + inner;
     const T* const of_b =
         shared + step % S::kStages * S::kStage + S::kRows * S::kPitchA + inner * S::kPitchB + S::column(0) + row;
-    // Whether the diagonals between the outermost ones pass through a run of rows or columns in this step, of which the
-    // first line and the first k meet diagonal `at`.
-    const auto meets = [](int at, int lines, int width) {
+    // Whether the diagonals between the outermost ones pass through a range of rows or columns in this step. `at` is
+    // the number of the diagonal at its first line and first k.
+    const auto overlaps = [](int at, int lines, int width) {
       return static_cast<unsigned>(at + S::kDeep - 1) < static_cast<unsigned>(width + S::kDeep + lines - 2);
     };
-    bool meets_a[S::kDown], meets_b[S::kAcross], whole = true;
+    bool overlaps_a[S::kDown], overlaps_b[S::kAcross], complete = true;
 #pragma unroll
     for (int m = 0; m < S::kDown; ++m) {
-      meets_a[m] = meets(step * S::kDeep - k_of_i0 - S::row(m), 16, p.a.width);
-      whole = whole && meets_a[m];
+      overlaps_a[m] = overlaps(step * S::kDeep - k_of_i0 - S::row(m), 16, p.a.width);
+      complete = complete && overlaps_a[m];
     }
 #pragma unroll
     for (int n = 0; n < S::kAcross; ++n) {
-      meets_b[n] = meets(step * S::kDeep - k_of_j0 - S::column(n), 8, p.b.width);
-      whole = whole && meets_b[n];
+      overlaps_b[n] = overlaps(step * S::kDeep - k_of_j0 - S::column(n), 8, p.b.width);
+      complete = complete && overlaps_b[n];
     }
 #pragma unroll
     for (int k = 0; k < S::kDeep; k += 4) {
@@ -164,7 +165,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
       for (int n = 0; n < S::kAcross; ++n) {
         right[n] = conjugate_if(conj_b, of_b[k * S::kPitchB + S::column(n) - S::column(0)]);
       }
-      if (whole) {
+      if (complete) {
 #pragma unroll
         for (int m = 0; m < S::kDown; ++m) {
 #pragma unroll
@@ -176,7 +177,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
       for (int m = 0; m < S::kDown; ++m) {
 #pragma unroll
         for (int n = 0; n < S::kAcross; ++n) {
-          if (meets_a[m] && meets_b[n]) sums[m][n].add(low[m], high[m], right[n]);
+          if (overlaps_a[m] && overlaps_b[n]) sums[m][n].add(low[m], high[m], right[n]);
         }
       }
     }
@@ -195,7 +196,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
     }
   }
   __syncthreads();
-  // A warp writes a diagonal of the tile; its elements lie behind one another in C.
+  // Each warp writes whole diagonals of the tile, whose elements are consecutive in C.
   for (int d = 1 - S::kRows + static_cast<int>(threadIdx.x / 32); d < S::kCols; d += S::kThreads / 32) {
     const int64 number = j0 - i0 + d - p.c_low;
     if (number < 0 || number >= p.c_width) continue;
@@ -211,7 +212,7 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
   }
 }
 
-// Diagonals of C that have no terms become beta C.
+// Scales the diagonals of C that have no terms by beta.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     empty_sums(const Result* results, T* c, const __grid_constant__ Update<T> update) {

@@ -1,22 +1,22 @@
 // Kernel "dense_tiles" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of wide bands, as a dense product in tiles.
 //
-//   op(A): m x l, op(B): l x n, C: m x n of one type. Between the lowest and the highest diagonal most are stored.
+//   op(A): m x l, op(B): l x n, C: m x n of one type. Most diagonals between the lowest and the highest are stored.
 //
-// A block takes a tile of C that diagonals with terms pass through, and walks the k that A's rows and B's columns meet
-// in. The tiles of A and of B come into shared memory value by value, along their diagonals, zero where nothing is
-// stored, a few steps ahead of the FP64 matrix units, which add up C's tile in registers. Where the band ends inside a
-// tile, runs of 16 rows or 8 columns that nothing passes through are left out. The tile of C goes through shared memory
-// too, and is written once, along its diagonals.
+// A block computes a tile of C that contains diagonals with terms, and loops over the k for which both A's rows and B's
+// columns have elements. The tiles of A and B are copied into shared memory value by value, along their diagonals, with
+// zeros for elements that are not stored, a few steps ahead of the FP64 matrix units, which accumulate C's tile in
+// registers. If the band ends inside a tile, ranges of 16 rows or 8 columns without diagonals are skipped. The tile of
+// C passes through shared memory, too, and is written once, along its diagonals.
 //
 //                    j0
-//                 \  |  \  |                   the rows of A and the columns of B that a tile of C takes, of bands
-//     i0  -----\---+-----+                     as of dense matrices and triangles
+//                 \  |  \  |                   the rows of A and the columns of B that a tile of C needs; the same
+//     i0  -----\---+-----+                     scheme serves bands, triangles and dense matrices
 //                \ |  C  |
 //         --------\+-----+--
 //
-// All types run in double precision, complex products as four real ones. A sum that is infinite or no number is done
-// again over the stored pairs alone, for zero times an infinity is no term. Sums add up in the order of k: the same
-// bits on every run.
+// All types are computed in double precision, complex products as four real ones. A sum that is not finite is
+// recomputed from the stored pairs only, because elements that are not stored must not multiply an infinity. The terms
+// of a sum are added in the order of k, so every run gives the same bits.
 //
 // Multiply-adds at least: one for each pair of diagonals and row. Bytes at least: A, B and C.
 #include "core/hulls.hpp"
@@ -35,14 +35,14 @@ template <class T>
 using Large = TileShape<T, 128, 64, 4, 2, 3, 2>;
 template <class T>
 using Small = std::conditional_t<is_complex<T>, TileShape<T, 64, 64, 2, 4, 3, 2>, TileShape<T, 64, 64, 4, 2, 2, 3>>;
-constexpr double kLargeFrom = 1200;  // k that an element of C meets, in the mean
-constexpr double kMostPadding = 64;  // else the tiles hold next to nothing, and "block" runs
+constexpr double kLargeFrom = 1200;  // mean number of k per element of C
+constexpr double kMostPadding = 64;  // beyond this the tiles are nearly empty, and "block" runs
 
 struct ResidentTables {
   Array a, b, c, empty;
-  DenseProduct product{};  // but for what the tiles decide
+  DenseProduct product{};  // except for what depends on the tile shape
   int empty_count = 0;
-  bool pays = false, large = false;
+  bool worthwhile = false, large = false;
 
   template <class F>
   void visit(const F& f) const {
@@ -60,8 +60,8 @@ Table table_of(const std::vector<Diagonal>& diagonals, const Hull& hull, Array& 
 std::shared_ptr<ResidentTables> resident(const Plan& plan) {
   return cached<ResidentTables>(plan.cache, "dense_tiles", [&] {
     auto built = std::make_shared<ResidentTables>();
-    built->pays = padding(plan) <= kMostPadding;
-    if (!built->pays) return built;
+    built->worthwhile = padding(plan) <= kMostPadding;
+    if (!built->worthwhile) return built;
     const Sums& sums = sums_of(plan);
     const Hulls in(plan);
     std::vector<Result> results(std::max<int64>(0, in.c.high - in.c.low + 1), Result{0, 0, 0}), empty;
@@ -87,49 +87,50 @@ std::shared_ptr<ResidentTables> resident(const Plan& plan) {
   });
 }
 
-// Two operands of one type: other pairs are rare, and not compiled for.
+// Both operands have the same type; other pairs are rare, and not compiled.
 template <class T, class>
 struct Matmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto kept = resident(plan);
+    const auto resident_data = resident(plan);
     const Update<T> update(alpha, beta);
     const auto with = [&]<class S>() {
       constexpr auto kernel = multiply_tiles<S, T>;
-      clear_empty(*kept, std::min(plan.rows, plan.cols), update, c);
-      DenseProduct product = kept->product;
+      clear_empty(*resident_data, std::min(plan.rows, plan.cols), update, c);
+      DenseProduct product = resident_data->product;
       product.across = static_cast<int>(ceil_div(std::min<int64>(plan.cols, product.c_width + S::kRows - 1), S::kCols));
       const int64 tiles = ceil_div(plan.rows, S::kRows) * product.across;
       launch_shared("matmul dense_tiles", kernel, dim3(static_cast<unsigned>(tiles)), dim3(S::kThreads), S::kShared,
                     product, a.values.as<const T>(), plan.op_a.conjugated, b.values.as<const T>(), plan.op_b.conjugated,
                     c.values.as<T>(), update);
     };
-    with_shape(*kept, with);
+    with_shape(*resident_data, with);
   }
 
-  // Whether the tiles hold enough, and the GPU has shared memory for them.
+  // Whether the tiles are full enough, and fit into the GPU's shared memory.
   static bool fits(const Plan& plan) {
-    const auto kept = resident(plan);
-    bool room = false;
-    with_shape(*kept, [&]<class S>() { room = S::kShared <= limits<multiply_tiles<S, T>>().shared; });
-    return kept->pays && room;
+    const auto resident_data = resident(plan);
+    bool fits_shared = false;
+    with_shape(*resident_data, [&]<class S>() { fits_shared = S::kShared <= limits<multiply_tiles<S, T>>().shared; });
+    return resident_data->worthwhile && fits_shared;
   }
 
  private:
   template <class F>
-  static void with_shape(const ResidentTables& kept, const F& f) {
+  static void with_shape(const ResidentTables& resident_data, const F& f) {
     if constexpr (!is_complex<T>) {
-      if (kept.large) return f.template operator()<Large<T>>();
+      if (resident_data.large) return f.template operator()<Large<T>>();
     }
     f.template operator()<Small<T>>();
   }
 
-  static constexpr int kMostLines = 65535;  // of a grid
+  static constexpr int kMostLines = 65535;  // limit of a grid in y
 
-  static void clear_empty(const ResidentTables& kept, int64 longest, const Update<T>& update, Matrix& c) {
-    for (int first = 0; first < kept.empty_count; first += kMostLines) {
-      const dim3 grid(blocks(longest, 16).x, static_cast<unsigned>(std::min(kMostLines, kept.empty_count - first)));
+  static void clear_empty(const ResidentTables& resident_data, int64 longest, const Update<T>& update, Matrix& c) {
+    for (int first = 0; first < resident_data.empty_count; first += kMostLines) {
+      const dim3 grid(blocks(longest, 16).x,
+                      static_cast<unsigned>(std::min(kMostLines, resident_data.empty_count - first)));
       launch("matmul dense_tiles, sums without terms", empty_sums<T>, grid, dim3(kBlock),
-             kept.empty.template as<const Result>() + first, c.values.as<T>(), update);
+             resident_data.empty.template as<const Result>() + first, c.values.as<T>(), update);
     }
   }
 };

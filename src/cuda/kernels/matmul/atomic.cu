@@ -1,15 +1,16 @@
 // Kernels "atomic" and "atomic_split" of hm: Algorithm 2 (Haque, Parvez, Hossain 2024, section 6.2).
 //
-//   C = alpha op(A) op(B) + beta C, C scaled first.  diagonals: those of A by ascending start; pairs: for each of them
-//   the diagonals of B that it meets, with the rows in which they do and the diagonal of C that takes the products.
+//   C = alpha op(A) op(B) + beta C; C is scaled first.  diagonals: those of A by ascending start; pairs: for each of
+//   them the diagonals of B with which it has products, with the rows of these and the diagonal of C to which they are
+//   added.
 //
-// A thread takes one stored entry of A, finds its diagonal by bisection over the starts, walks the diagonals of B, and
-// adds every product to C atomically. Neighbours read neighbours of A once, and of B and C once for each pair. It is
-// here to be compared with. The paper's thirteen index cases (which of the three diagonals lie above, on or below the
-// main one) come from the two rules of its coordinate scheme; with row-based starts they are one formula.
-// "atomic_split" is the remedy for divergence that the paper suggests: three threads an entry, one for the
-// diagonals of B above the main one, one for the main one, one for those below, a block row of threads each.
-// The order of the additions is not fixed: sums may differ in their last bits from run to run.
+// A thread processes one stored entry of A. It finds its diagonal by bisection over the starts, loops over the
+// diagonals of B, and adds every product to C atomically. Neighbouring threads read neighbouring elements of A once,
+// and of B and C once for each pair. The kernel exists for comparison. The thirteen index cases of the paper (which of
+// the three diagonals are above, on or below the main one) result from the two rules of its coordinate scheme; with
+// row-based starts they are one formula. "atomic_split" is the paper's suggestion against divergence: three threads per
+// entry, for the diagonals of B above the main one, for the main one, and for those below, in a block row each. The
+// order of the additions is not fixed: sums may differ in their last bits from run to run.
 #include <algorithm>
 
 #include "device/bisection.cuh"
@@ -26,7 +27,7 @@ struct StoredDiagonal {
   int64 start, length, row;
   int64 pairs[4];  // [pairs[k], pairs[k + 1]): below, on, above the main diagonal of B
 };
-// With row i of op(A): C[out + i] += A's entry * B[v + i], for first <= i < last.
+// In row i of op(A): C[out + i] += A's entry * B[v + i], for first <= i < last.
 struct Pair {
   int64 v, out, first, last;
 };
@@ -49,9 +50,9 @@ __global__ void __launch_bounds__(kBlock)
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
   const int part = Parts == 1 ? 0 : blockIdx.y;
   for (int64 e = thread_index(); e < total; e += width) {
-    // Diagonals lie by ascending start.
+    // The diagonals are sorted by start.
     const StoredDiagonal& s = diagonals[bisect(1, count, [&](int64 d) { return diagonals[d].start <= e; }) - 1];
-    if (e < s.start || e - s.start >= s.length) continue;  // padding, where A is no hm
+    if (e < s.start || e - s.start >= s.length) continue;  // padding, if A is not hm
     const U value = conjugate_if(conj_a, load(a + e));
     const int64 i = s.row + e - s.start;
     for (int64 p = s.pairs[part]; p < s.pairs[Parts == 1 ? 3 : part + 1]; ++p) {
@@ -72,10 +73,10 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-std::shared_ptr<ResidentPairs> make_pairs(const Plan& plan) {
+std::shared_ptr<ResidentPairs> build_pairs(const Plan& plan) {
   const std::vector<Span> spans = spans_of(layout_of(plan.a), plan.op_a);
   const std::vector<Span> spans_b = spans_of(layout_of(plan.b), plan.op_b);
-  std::vector<std::vector<std::pair<int64, Pair>>> of_a(spans.size());  // of each diagonal: B's offset and the pair
+  std::vector<std::vector<std::pair<int64, Pair>>> of_a(spans.size());  // for each diagonal: B's offset and the pair
   const Sums& sums = sums_of(plan);
   for (const Sum& sum : sums.sums) {
     sums.for_each_pair(sum, [&](std::int32_t a, std::int32_t b) {
@@ -110,7 +111,7 @@ std::shared_ptr<ResidentPairs> make_pairs(const Plan& plan) {
 }
 
 std::shared_ptr<ResidentPairs> resident(const Plan& plan) {
-  return cached<ResidentPairs>(plan.cache, "atomic", [&] { return make_pairs(plan); });
+  return cached<ResidentPairs>(plan.cache, "atomic", [&] { return build_pairs(plan); });
 }
 void prepare(const Plan& plan) {
   resident(plan);
@@ -121,26 +122,26 @@ template <int Parts, class U, class V>
 struct Scatter {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto kept = resident(plan);
+    const auto resident_data = resident(plan);
     const auto sums = resident_sums(plan);
     const int64 count = static_cast<int64>(diagonal_work(plan).sums.sums.size());
     const dim3 grid(blocks(std::min(plan.rows, plan.cols)).x, static_cast<unsigned>(std::min<int64>(count, 65535)));
     launch("matmul atomic", scale_diagonals<T>, grid, dim3(kBlock), sums->sums_begin(), count, c.values.as<T>(),
            Update<T>(0.0, beta));
-    launch("matmul atomic", scatter<Parts, U, V>, dim3(blocks(kept->total).x, Parts), dim3(kBlock),
-           kept->diagonals.template as<const StoredDiagonal>(), kept->count, kept->pairs.template as<const Pair>(),
-           a.values.as<U>(), kept->total, plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
-           c.values.as<T>(), Factor<T>(alpha));
+    launch("matmul atomic", scatter<Parts, U, V>, dim3(blocks(resident_data->total).x, Parts), dim3(kBlock),
+           resident_data->diagonals.template as<const StoredDiagonal>(), resident_data->count,
+           resident_data->pairs.template as<const Pair>(), a.values.as<U>(), resident_data->total, plan.op_a.conjugated,
+           b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(), Factor<T>(alpha));
   }
 };
 template <class U, class V>
-struct Whole : Scatter<1, U, V> {};
+struct Unsplit : Scatter<1, U, V> {};
 template <class U, class V>
 struct Split : Scatter<3, U, V> {};
 
 }  // namespace
 
-MatmulRow atomic() { return {"atomic", every_pair<Whole, MatmulKernel>(), prepare}; }
+MatmulRow atomic() { return {"atomic", every_pair<Unsplit, MatmulKernel>(), prepare}; }
 MatmulRow atomic_split() { return {"atomic_split", every_pair<Split, MatmulKernel>(), prepare}; }
 
 }  // namespace diagsparse::cuda::matmul

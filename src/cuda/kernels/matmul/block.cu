@@ -1,19 +1,20 @@
 // Kernel "block" of dia, hm and cdm: C = alpha op(A) op(B) + beta C, planned from the offset sumset.
 //
-//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, rows first <= i < last
-//   of it at c[out + i].  terms: the pairs of diagonals that meet on it: a[u + i] b[v + i], for first <= i < last.
-//   orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, added up after them.
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, whose rows first <= i
+//   < last are c[out + i].  terms: the pairs of diagonals whose product is on it: a[u + i] b[v + i], for first <= i <
+//   last. orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, which are added after them.
 //
-// A block takes a run of rows of all diagonals of C, or of some of them. Its warps take a diagonal each, then the next
-// that is free. A thread keeps a few of its rows in registers, iterates over the pairs, and writes each value once.
+// A block processes a range of rows of all diagonals of C, or of some of them. Each of its warps computes one diagonal
+// at a time, and then takes the next one that is free. A thread holds a few rows in registers, loops over the pairs,
+// and writes each value once.
 //
 //                  diagonals of C
-//     rows i0     | 0 1 2 3 ... |     All of the block's diagonals read the same rows of A, and many the same of B: so
-//     ... of C    | a warp each |     most of what they read is in the multiprocessor's own cache.
+//     rows i0     | 0 1 2 3 ... |     All diagonals of a block read the same rows of A, and many read the same rows of
+//     ... of C    | a warp each |     B, so most reads are served by the L1 cache.
 //
-// It wins from two million multiply-adds on where nothing reuses values in registers: scattered diagonals, narrow
-// bands, grids (choice.cpp). It does what others refuse: any types, any layouts. A sum adds up in the order of A's
-// offsets: the same bits on every run, whichever warp it falls to.
+// It wins from two million multiply-adds on if no kernel can reuse values in registers: scattered diagonals, narrow
+// bands, grids (choice.cpp). It supports what others reject: any types and layouts. The terms of a sum are added in the
+// order of A's offsets, whichever warp computes it, so every run gives the same bits.
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/diagonals/kernels.hpp"
@@ -22,16 +23,16 @@ namespace diagsparse::cuda::matmul {
 
 namespace {
 
-// Warps of a block at most. A thread has 64 registers then, room for all that it reads of a pair: it waits for that
-// once. (The compiler is told that one block is enough, or it takes 56 of them and has threads wait twice: 5-point
-// stencil squared 56 us, with 64 48.)
+// Most warps per block. Then a thread has 64 registers, enough for everything that it reads of a pair, so it waits only
+// once per pair. (The launch bounds state one block per multiprocessor; otherwise the compiler uses 56 registers, and
+// threads wait twice: 5-point stencil squared 56 us, with 64 48.)
 constexpr int kMostWarps = 32;
 
-// Rows of a diagonal that a thread takes: 64 bytes of them, so that loads enough are on their way.
+// Rows of a diagonal per thread: 64 bytes of them, so that enough loads are in flight.
 template <class T>
 constexpr int kEach = 64 / sizeof(T);
 
-// Rows first <= x < last, of a block's.
+// Rows first <= x < last, relative to the first row of a block.
 struct Rows {
   int first, last;
 
@@ -43,12 +44,14 @@ struct Rows {
   __device__ bool holds(int x) const { return x >= first && x < last; }
 };
 
-// Blocks that share rows take neighbouring diagonals where C stores most offsets of its range: neighbours read the same
-// windows of B. (200 random diagonals, n = 10^4: 490 us in turns, 446 by 96 neighbours; 300: 1084 and 930.) Elsewhere
-// they take turns, so that none has all of the short ones. (80 random diagonals, n = 10^5: 978 and 1102 us.)
+// How blocks with the same rows divide the diagonals. If C stores most offsets of its range, each block takes
+// neighbouring diagonals, because these read the same ranges of B. (200 random diagonals, n = 10^4: 490 us if they
+// alternate, 446 with 96 neighbours; 300: 1084 and 930.) Otherwise the blocks alternate, so that none has all of the
+// short ones. (80 random diagonals, n = 10^5: 978 and 1102 us.)
 constexpr int kNeighbours = 96;
 
-// The grid has the runs of rows across and the blocks that share one down, for neighbours the other way round.
+// The ranges of rows are along x of the grid, and the blocks with the same range along y; with `Neighbours` it is the
+// other way round.
 template <bool Neighbours, class U, class V>
 __global__ void __launch_bounds__(32 * kMostWarps, 1)
     block_rows(const __grid_constant__ Orders orders, int count, const U* a, bool conj_a, const V* b, bool conj_b,
@@ -76,15 +79,15 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
     for (const OneOrder* of = orders.of; of != orders.of + orders.count; ++of) {
       if (orders.subtracted) change_sign(totals);
       const Term *t = of->terms + of->sums[d].terms, *const end = of->terms + of->sums[d].terms_end;
-      Term on_its_way = t != end ? *t : Term{};
+      Term prefetched = t != end ? *t : Term{};
       while (t != end) {
-        const Term term = on_its_way;
-        if (++t != end) on_its_way = *t;
-        const Rows met(term.first, term.last, i0, rows);
-        if (met.none()) continue;
+        const Term term = prefetched;
+        if (++t != end) prefetched = *t;
+        const Rows valid(term.first, term.last, i0, rows);
+        if (valid.none()) continue;
         const U* const left = a_rows + term.u;
         const V* const right = b_rows + term.v;
-        if (met.all(rows)) {
+        if (valid.all(rows)) {
           U lefts[each];
 #pragma unroll
           for (int r = 0; r < each; ++r) lefts[r] = conjugate_if(conj_a, load(left + 32 * r));
@@ -97,7 +100,7 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
         }
 #pragma unroll
         for (int r = 0; r < each; ++r) {
-          if (!met.holds(lane + 32 * r)) continue;
+          if (!valid.holds(lane + 32 * r)) continue;
           totals[r] += multiply(conjugate_if(conj_a, load(left + 32 * r)), conjugate_if(conj_b, load(right + 32 * r)));
         }
       }
@@ -113,9 +116,9 @@ __global__ void __launch_bounds__(32 * kMostWarps, 1)
   }
 }
 
-// Warps of a block. Few diagonals need many blocks; many are read by all warps at once. (5-point stencil squared, 13
-// diagonals: 8 warps take 49 us, 16 take 62. Heisenberg chain of 16 sites, 399: 16 take 80, 8 take 104. 80 random ones,
-// 2615: 32 take 550, 16 take 680.)
+// Warps per block. Few diagonals need many blocks; many are best read by all warps at once. (5-point stencil squared,
+// 13 diagonals: 8 warps need 49 us, 16 need 62. Heisenberg chain of 16 sites, 399: 16 need 80, 8 need 104. 80 random
+// ones, 2615: 32 need 550, 16 need 680.)
 constexpr int warps_for(int64 diagonals) { return diagonals <= 64 ? 8 : diagonals <= 1024 ? 16 : kMostWarps; }
 
 template <class U, class V>
@@ -130,17 +133,17 @@ struct BlockMatmul {
              plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
     };
     constexpr auto kernel = block_rows<false, U, V>;
-    const int64 runs = ceil_div(plan.rows, 32 * kEach<T>);
-    // Where there are few runs of rows, several blocks share the diagonals of one: three blocks a multiprocessor.
+    const int64 ranges = ceil_div(plan.rows, 32 * kEach<T>);
+    // If there are few ranges of rows, several blocks divide the diagonals of one: three blocks per multiprocessor.
     const int64 wanted = 3 * limits<kernel>().multiprocessors;
-    const int64 shares =
-        std::clamp<int64>(wanted / std::max<int64>(1, runs), 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
-    if constexpr (std::is_same_v<U, V> && std::is_floating_point_v<U>) {  // as for "staged"
-      if (shares > 1 && count > kNeighbours && density_of(plan) >= 0.5) {
-        return launch_with(block_rows<true, U, V>, ceil_div(count, kNeighbours), runs);
+    const int64 splits =
+        std::clamp<int64>(wanted / std::max<int64>(1, ranges), 1, std::clamp<int64>(ceil_div(count, warps), 1, 65535));
+    if constexpr (std::is_same_v<U, V> && std::is_floating_point_v<U>) {  // the types of "staged"
+      if (splits > 1 && count > kNeighbours && density_of(plan) >= 0.5) {
+        return launch_with(block_rows<true, U, V>, ceil_div(count, kNeighbours), ranges);
       }
     }
-    launch_with(kernel, runs, shares);
+    launch_with(kernel, ranges, splits);
   }
 };
 

@@ -1,13 +1,13 @@
 // Kernel "entry" of dia, hm and cdm: the first approach of Haque, Parvez and Hossain (2024), a thread for every entry
 // of C.
 //
-//   C = alpha op(A) op(B) + beta C; sums and terms as in row.cu.  before: one for each sum, how many entries of C lie
-//   on the diagonals before it.
+//   C = alpha op(A) op(B) + beta C; sums and terms as in row.cu.  before: for each sum, the number of entries of C on
+//   the diagonals before it.
 //
-// A thread finds its diagonal by bisection and walks the pairs that meet on it; neighbours read neighbours, but where a
-// diagonal ends. There they sit on different diagonals, with different numbers of pairs: this is the divergence that
-// the paper sees. It is here to be compared with. A sum adds up in the order of A's offsets: the same bits on every
-// run.
+// A thread finds its diagonal by bisection and loops over the pairs whose product is on it. Neighbouring threads read
+// neighbouring elements, except at the end of a diagonal. There they process different diagonals, with different
+// numbers of pairs: this is the divergence that the paper observes. The kernel exists for comparison. The terms of a
+// sum are added in the order of A's offsets, so every run gives the same bits.
 #include "device/bisection.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -17,7 +17,7 @@ namespace diagsparse::cuda::matmul {
 
 namespace {
 
-// `before[d]` entries of C lie on the diagonals before d.
+// `before[d]` entries of C are on the diagonals before d.
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     entries(const Sum* sums, const int64* before, int64 count, int64 total, const Term* terms, const U* a, bool conj_a,
@@ -67,10 +67,10 @@ template <class U, class V>
 struct EntryMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto kept = resident(plan);
-    launch("matmul entry", entries<U, V>, blocks(kept->total), dim3(kBlock), kept->sums_begin(),
-           kept->before.template as<const int64>(), static_cast<int64>(diagonal_work(plan).sums.sums.size()),
-           kept->total, kept->terms_begin(), a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
+    const auto resident_data = resident(plan);
+    launch("matmul entry", entries<U, V>, blocks(resident_data->total), dim3(kBlock), resident_data->sums_begin(),
+           resident_data->before.template as<const int64>(), static_cast<int64>(diagonal_work(plan).sums.sums.size()),
+           resident_data->total, resident_data->terms_begin(), a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
            plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
   }
 };

@@ -1,13 +1,14 @@
 // Kernel "row" of dia, hm and cdm: C = alpha op(A) op(B) + beta C, planned from the offset sumset.
 //
-//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, rows first <= i < last
-//   of it at c[out + i].  terms: the pairs of diagonals that meet on it: a[u + i] b[v + i], for first <= i < last.
-//   orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, added up after them.
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  sums: one for each diagonal of C, whose rows first <= i
+//   < last are c[out + i].  terms: the pairs of diagonals whose product is on it: a[u + i] b[v + i], for first <= i <
+//   last. orders: those of A B; in a plan of A B + B A or A B - B A also those of B A, which are added after them.
 //
-// A block takes a run of rows of one diagonal of C; a thread keeps the sums of one or a few of them in registers, walks
-// the pairs, and writes each value once. Neighbours read neighbours of A and of B, through the caches, once for each
-// pair that they are in. It wins for small products and where few pairs meet on a diagonal (choice.cpp), and does what
-// others refuse: any types, any layouts. A sum adds up in the order of A's offsets: the same bits on every run.
+// A block processes a range of rows of one diagonal of C. A thread accumulates the sums of one or a few of these rows
+// in registers, loops over the pairs, and writes each value once. Neighbouring threads read neighbouring elements of A
+// and B, through the caches, once for each pair. It wins for small products and if there are few pairs per diagonal
+// (choice.cpp), and supports what others reject: any types and layouts. The terms of a sum are added in the order of
+// A's offsets, so every run gives the same bits.
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/diagonals/kernels.hpp"
@@ -54,13 +55,13 @@ template <class U, class V>
 struct RowMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const ResidentOrders orders(plan);
-    // Small products need every thread there is; in large ones a thread reuses the list for several rows.
+    // Small products need as many threads as possible; in large ones a thread reuses the list for several rows.
     if (plan.c->stored() < kSmall) multiply<1>(plan, orders, a, b, alpha, beta, c);
     else multiply<4>(plan, orders, a, b, alpha, beta, c);
   }
 
  private:
-  static constexpr int64 kSmall = 1 << 21;  // values of C
+  static constexpr int64 kSmall = 1 << 21;  // values of C below which a product is small
 
   template <int Rows>
   static void multiply(const Plan& plan, const Orders& orders, const Matrix& a, const Matrix& b, Scalar alpha,

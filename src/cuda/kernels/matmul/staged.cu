@@ -1,25 +1,25 @@
 // Kernel "staged" of dia, hm and cdm: C = alpha op(A) op(B) + beta C of many diagonals, of float64 or of float32.
 //
-//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  tiles, stages: how C and its operands are cut
-//   (stages.hpp).  pairs: those that meet on each diagonal of C, a << 16 | b, in the order of A's offsets; b falls
-//   then, so those of a stage follow one another.
+//   op(A): m x l, op(B): l x n, C: m x n, any of the layouts.  tiles, stages: how C and its operands are divided
+//   (stages.hpp).  pairs: those of each diagonal of C, a << 16 | b, in the order of A's offsets; b then decreases, so
+//   the pairs of a stage are consecutive.
 //
-// A block takes a tile of C, a warp ten of its diagonals, a thread a few rows of each, whose sums stay in registers.
-// Stage after stage, the block copies diagonals of A and B into shared memory, a bulk copy each (fetch.cuh), and every
-// warp adds up its pairs of them:
+// A block computes a tile of C, a warp ten of its diagonals, and a thread a few rows of each, whose sums stay in
+// registers. Stage after stage, the block copies diagonals of A and B into shared memory, with one bulk copy each
+// (fetch.cuh), and every warp adds its pairs of them:
 //
 //     A's diagonals, the tile's rows      B's diagonals, the tile's rows and its span
 //     [ a0 ........ ]                     [ b0 .................. ]
 //     [ a1 ........ ]                     [ b1 .................. ]
 //     [ a2 ........ ]
 //
-// A value comes from L2 once for each tile, and is used on every diagonal of the tile on which it meets a partner.
-// It wins where C stores most offsets of its range and a dozen pairs meet on each (choice.cpp): there "block" reads the
-// same values again and again. A sum adds up in the order of A's offsets, as in "block": the same bits on every run,
-// and the same as there. What is not stored is zero in shared memory: so a sum that is infinite or no number is
-// computed again over the stored pairs alone.
+// A value is read from L2 once for each tile, and used for every diagonal of the tile to which it contributes. The
+// kernel wins if C stores most offsets of its range and there are a dozen pairs or more per diagonal (choice.cpp),
+// because "block" would read the same values again and again. The terms of a sum are added in the order of A's offsets,
+// as in "block": every run gives the same bits, and both kernels give the same. Elements that are not stored are zero
+// in shared memory. Therefore a sum that is not finite is recomputed from the stored pairs only.
 //
-// What bounds it, and what is slower: docs/decisions/0015.
+// What limits its speed, and which variants are slower: docs/decisions/0015.
 #include <utility>
 
 #include "device/fetch.cuh"
@@ -33,13 +33,13 @@ namespace diagsparse::cuda::matmul {
 namespace {
 
 constexpr int kWarps = 16;
-// Diagonals a warp and rows a thread: 80 registers of sums.
+// Diagonals per warp and rows per thread: 80 registers of sums.
 constexpr int kDiagonals = 10;
 template <class T>
 constexpr int kThreadRows = sizeof(T) == 4 ? 8 : 4;
 template <class T>
 constexpr int kRows = 32 * kThreadRows<T>;
-// Bytes of a block's sums, which pass through shared memory where they are not written as they are.
+// Bytes of a block's sums, which pass through shared memory if they need alpha, beta or a correction.
 template <class T>
 constexpr int kSums = kWarps* kDiagonals* kRows<T>* static_cast<int>(sizeof(T));
 
@@ -54,12 +54,12 @@ struct Pairs {
   const Tile* tiles;
   const Stage* stages;
   const Stored *a, *b;
-  const std::int32_t* above;  // of each diagonal of C: its offset less that of its tile's first
+  const std::int32_t* above;  // for each diagonal of C: its offset minus that of the first diagonal of its tile
 };
 
 struct ResidentPairs {
   Array sums, pairs, tiles, stages, a, b, above;
-  int count = 0;  // of tiles
+  int count = 0;  // number of tiles
 
   operator Pairs() const {
     return {sums.as<const Sum>(),          pairs.as<const std::uint32_t>(),
@@ -117,7 +117,7 @@ std::shared_ptr<ResidentPairs> resident(const Plan& plan, const TileShape& shape
   });
 }
 
-// The sum over the stored pairs alone.
+// The sum from the stored pairs only.
 template <class T>
 __device__ T stored_sum(const Pairs& lists, const Sum& sum, int64 i, const T* a, const T* b) {
   T total{};
@@ -130,12 +130,13 @@ __device__ T stored_sum(const Pairs& lists, const Sum& sum, int64 i, const T* a,
   return total;
 }
 
-// What a block has in shared memory of a stage: the addresses of each diagonal's rows, 0 where none is stored.
-struct Places {
+// What a block holds of a stage in shared memory: the address of each diagonal's rows, 0 if no row is stored.
+struct Positions {
   std::uint32_t a[kMostInStage], b[kMostInStage];
 };
 
-// The value so many bytes behind an address of shared memory. (By a pointer it takes six instructions more a pair.)
+// Reads the value at this offset from an address in shared memory. (With a pointer, a pair needs six more
+// instructions.)
 template <int Bytes>
 __device__ void load_shared(double& value, std::uint32_t address) {
   asm volatile("ld.shared.f64 %0, [%1 + %2];" : "=d"(value) : "r"(address), "n"(Bytes));
@@ -145,7 +146,7 @@ __device__ void load_shared(float& value, std::uint32_t address) {
   asm volatile("ld.shared.f32 %0, [%1 + %2];" : "=f"(value) : "r"(address), "n"(Bytes));
 }
 
-// totals[r] += left[32 r] right[32 r]: all reads are on their way before the first is waited for.
+// totals[r] += left[32 r] right[32 r]. All reads are issued before the first result is used.
 template <class T, int... Row>
 __device__ void add_pair(T (&totals)[sizeof...(Row)], std::uint32_t left, std::uint32_t right,
                          std::integer_sequence<int, Row...>) {
@@ -155,9 +156,9 @@ __device__ void add_pair(T (&totals)[sizeof...(Row)], std::uint32_t left, std::u
   ((totals[Row] += lefts[Row] * rights[Row]), ...);
 }
 
-// Starts the copies of a stage, by all threads.
+// Starts the copies of a stage; all threads take part.
 template <class T>
-__device__ void start_stage(Copies& copies, Places& places, char* shared, const Pairs& lists, const Tile& tile,
+__device__ void start_stage(Copies& copies, Positions& positions, char* shared, const Pairs& lists, const Tile& tile,
                             const Stage& stage, int64 i0, const Source<T>& a, const Source<T>& b) {
   constexpr int item = sizeof(T), rows = kRows<T>;
   const int a_stride = stage_stride(rows, item), b_stride = stage_stride(rows + tile.span, item);
@@ -165,7 +166,7 @@ __device__ void start_stage(Copies& copies, Places& places, char* shared, const 
   for (int l0 = 0; l0 < all; l0 += blockDim.x) {
     const int l = l0 + across_warps();
     Copy copy{};
-    bool left = false;  // for the whole warp to copy
+    bool left = false;  // whether the complete warp has to copy it
     if (l < all) {
       const bool is_a = l < of_a;
       const Stored diagonal = is_a ? lists.a[stage.a + l] : lists.b[stage.b + l - of_a];
@@ -176,10 +177,12 @@ __device__ void start_stage(Copies& copies, Places& places, char* shared, const 
       const auto within = [&](int64 x) { return static_cast<int>(min(max(x - row, int64(0)), int64(count))); };
       const auto bytes = [](const T* p) { return reinterpret_cast<const char*>(p); };
       const char* from = bytes(values + diagonal.base + row);
-      const int place = (is_a ? l * a_stride : of_a * a_stride + (l - of_a) * b_stride) + since_border(from, kSector);
-      copy = {from,  bytes(values),          bytes(values + size),  shared + place, item,
-              count, within(diagonal.first), within(diagonal.last), count};
-      (is_a ? places.a[l] : places.b[l - of_a]) = copy.stored() ? shared_address(shared + place) : 0;
+      const int position =
+          (is_a ? l * a_stride : of_a * a_stride + (l - of_a) * b_stride) + since_border(from, kSector);
+      copy = {from, bytes(values), bytes(values + size),   shared + position,
+              item, count,         within(diagonal.first), within(diagonal.last),
+              count};
+      (is_a ? positions.a[l] : positions.b[l - of_a]) = copy.stored() ? shared_address(shared + position) : 0;
       left = copy.stored() && !copies.start(copy);
     }
     for (unsigned todo = __ballot_sync(~0u, left); todo != 0; todo &= todo - 1) {
@@ -196,7 +199,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   constexpr int diagonals = kDiagonals, each = kThreadRows<T>;
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
-  __shared__ Places places;
+  __shared__ Positions positions;
   __shared__ Tile tile;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64 i0 = static_cast<int64>(blockIdx.x / tiles) * kRows<T>;
@@ -205,7 +208,8 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
     tile = lists.tiles[blockIdx.x % tiles];
   }
   __syncthreads();
-  // Lane e has the next pair of the warp's diagonal e, where its pairs end, and how far it lies above the tile's first.
+  // Lane e holds the next pair of the warp's diagonal e, the end of its pairs, and its distance above the tile's first
+  // diagonal.
   int next = 0, end = 0, shift = 0;
   bool stored = false;
   if (const int d = tile.first + lane * kWarps + warp; lane < diagonals && d < tile.last) {
@@ -215,22 +219,22 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
     end = stored ? static_cast<int>(sum.terms_end) : next;
     shift = static_cast<int>(sizeof(T)) * lists.above[d];
   }
-  if (!__syncthreads_or(stored)) return;  // the tile lies outside of the matrix
+  if (!__syncthreads_or(stored)) return;  // the tile is outside of the matrix
   const std::uint32_t own_bytes = sizeof(T) * lane;
   T totals[diagonals][each] = {};
   for (int n = tile.stage; n < tile.stage_end; ++n) {
-    if (n > tile.stage) {  // the stage before is done with
+    if (n > tile.stage) {  // all warps have finished the previous stage
       before_copies();
       __syncthreads();
     }
     const Stage stage = lists.stages[n];
-    std::uint32_t first[diagonals];  // each diagonal's next pairs, a lane each, on their way
+    std::uint32_t first[diagonals];  // the next pairs of each diagonal, one per lane, loaded ahead
 #pragma unroll
     for (int e = 0; e < diagonals; ++e) {
       const int t = __shfl_sync(~0u, next, e) + lane;
       first[e] = t < __shfl_sync(~0u, end, e) ? __ldg(lists.pairs + t) : 0;
     }
-    start_stage(copies, places, shared, lists, tile, stage, i0, a, b);
+    start_stage(copies, positions, shared, lists, tile, stage, i0, a, b);
     copies.wait(n - tile.stage);
 #pragma unroll
     for (int e = 0; e < diagonals; ++e) {
@@ -241,8 +245,8 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
         const bool here = t + lane < t_end && static_cast<int>(pair & 0xffff) >= stage.b;
         std::uint32_t left = 0, right = 0;
         if (here) {
-          left = places.a[static_cast<int>(pair >> 16) - stage.a];
-          right = places.b[static_cast<int>(pair & 0xffff) - stage.b];
+          left = positions.a[static_cast<int>(pair >> 16) - stage.a];
+          right = positions.b[static_cast<int>(pair & 0xffff) - stage.b];
         }
         const int count = __popc(__ballot_sync(~0u, here));
         unsigned stored = __ballot_sync(~0u, left != 0 && right != 0);
@@ -264,13 +268,13 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
       if (lane == e) next = t;
     }
   }
-  bool wrong = false;  // a sum that is infinite or no number
+  bool non_finite = false;  // whether a sum is not finite
 #pragma unroll
   for (int e = 0; e < diagonals; ++e) {
 #pragma unroll
-    for (int r = 0; r < each; ++r) wrong |= !is_finite(totals[e][r]);
+    for (int r = 0; r < each; ++r) non_finite |= !is_finite(totals[e][r]);
   }
-  const bool careful = __syncthreads_or(wrong) || !update.plain;
+  const bool careful = __syncthreads_or(non_finite) || !update.plain;
   if (!careful) {
 #pragma unroll
     for (int e = 0; e < diagonals; ++e) {
@@ -286,7 +290,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
     }
     return;
   }
-  // By way of shared memory, so that this code stands once, not for each of the sums.
+  // Through shared memory, so that this code exists once instead of once per sum.
   T* const own = reinterpret_cast<T*>(shared) + threadIdx.x;
 #pragma unroll
   for (int e = 0; e < diagonals; ++e) {
@@ -306,7 +310,7 @@ __global__ void __launch_bounds__(32 * kWarps, 1)
   }
 }
 
-// Two operands of one real type: others are rare with so many diagonals, and not compiled for.
+// Both operands have one real type; others are rare with so many diagonals, and not compiled.
 template <class T, class>
 struct StagedMatmul {
   static constexpr auto kernel = staged_tiles<T>;

@@ -1,4 +1,4 @@
-// The stages in which products of scattered diagonals run.
+// Divides products of scattered diagonals into tiles and stages.
 #include "kernels/matmul/stages.hpp"
 
 #include <algorithm>
@@ -9,14 +9,14 @@ namespace diagsparse::cuda::matmul {
 
 namespace {
 
-// The number of the first diagonal whose offset is at least this one.
+// The index of the first diagonal whose offset is at least this one.
 std::int32_t first_from(const std::vector<Diagonal>& diagonals, int64 offset) {
   const auto below = [](const Diagonal& d, int64 o) { return d.shift < o; };
   return static_cast<std::int32_t>(std::lower_bound(diagonals.begin(), diagonals.end(), offset, below) -
                                    diagonals.begin());
 }
 
-// Appends the stages of a tile. False: no room.
+// Appends the stages of a tile. Returns false if they do not fit into shared memory.
 bool append_stages(const Sums& sums, const TileShape& shape, const Tile& tile, std::vector<Stage>& stages) {
   const int64 a_bytes = stage_stride(shape.rows, shape.item),
               b_bytes = stage_stride(shape.rows + tile.span, shape.item);
@@ -30,7 +30,7 @@ bool append_stages(const Sums& sums, const TileShape& shape, const Tile& tile, s
     return of_a <= kMostInStage && of_b <= kMostInStage && of_a * a_bytes + of_b * b_bytes <= shape.shared;
   };
   if (sums.a.empty()) return true;
-  // The diagonals of B that meet some of A on the tile.
+  // The diagonals of B that have products with diagonals of A on the tile.
   const std::int32_t b_first = first_from(sums.b, tile.low - sums.a.back().shift);
   for (auto b_end = first_from(sums.b, tile.low + tile.span - sums.a.front().shift + 1); b_end > b_first;) {
     Stage stage = stage_of(b_end - 1, b_end);

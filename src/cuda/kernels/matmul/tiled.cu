@@ -2,13 +2,13 @@
 //
 // In cdm, with all indices modulo n,   C[r, i] = sum over k of A[k, i] B[r - k, i + k].
 //
-//   op(A), op(B), C: n x n, their stored rows of n values.  a_rows, b_rows: where each row of op(A) and op(B) is found.
-//   b_table: n numbers, a label's row of op(B), or -1.  c_labels, c_starts: one for each row of C.
+//   op(A), op(B), C: n x n, their stored rows of n values.  a_rows, b_rows: where each row of op(A) and op(B) is
+//   stored. b_table: n numbers, the row of op(B) with this label, or -1.  c_labels, c_starts: one for each row of C.
 //
-// A block of T x T threads computes T rows of C at T neighbouring columns. It brings tiles of T stored rows of A into
-// shared memory, one after another; B is read from global memory, its rows found in a dense table of starts. Every
-// value of C is written once, and sums add up in the order of A's rows: the same bits on every run. It is here to be
-// compared with.
+// A block of T x T threads computes T rows of C at T neighbouring columns. It loads tiles of T stored rows of A into
+// shared memory, one after another. B is read from global memory; its rows are looked up in a dense table of starts.
+// Every value of C is written once, and sums are added in the order of A's rows, so every run gives the same bits. The
+// kernel exists for comparison.
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "kernels/diagonals/kernels.hpp"
@@ -75,7 +75,7 @@ struct ResidentRows {
   }
 };
 
-// The rows of op(A), by label. StoredRow k of the transpose is row n - k, shifted: A.T[i, i + k] = A[i + k, i].
+// The rows of op(A), sorted by label. StoredRow k of the transpose is row n - k, shifted: A.T[i, i + k] = A[i + k, i].
 std::vector<StoredRow> rows_of(const Layout& layout, Op op) {
   const int64 n = layout.rows;
   std::vector<StoredRow> rows;
@@ -87,7 +87,7 @@ std::vector<StoredRow> rows_of(const Layout& layout, Op op) {
   return rows;
 }
 
-std::shared_ptr<ResidentRows> make_rows(const Plan& plan) {
+std::shared_ptr<ResidentRows> build_rows(const Plan& plan) {
   auto result = std::make_shared<ResidentRows>();
   const std::vector<StoredRow> a = rows_of(layout_of(plan.a), plan.op_a), b = rows_of(layout_of(plan.b), plan.op_b);
   std::vector<std::int32_t> table(plan.rows, -1);
@@ -112,7 +112,7 @@ std::shared_ptr<ResidentRows> resident(const Plan& plan) {
     throw std::invalid_argument(std::string("matmul: kernel \"tiled\" multiplies cdm by cdm, got ") + plan.a->format +
                                 " by " + plan.b->format);
   }
-  return cached<ResidentRows>(plan.cache, "tiled", [&] { return make_rows(plan); });
+  return cached<ResidentRows>(plan.cache, "tiled", [&] { return build_rows(plan); });
 }
 void prepare(const Plan& plan) { resident(plan); }
 
@@ -120,14 +120,16 @@ template <class U, class V>
 struct TiledMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto kept = resident(plan);
+    const auto resident_data = resident(plan);
     const int64 n = plan.rows;
-    const dim3 grid(static_cast<unsigned>(ceil_div(n, kTile)), static_cast<unsigned>(ceil_div(kept->c_count, kTile)));
-    launch("matmul tiled", tiles<U, V>, grid, dim3(kTile, kTile), kept->a_rows.template as<const StoredRow>(),
-           kept->a_count, kept->b_rows.template as<const StoredRow>(), kept->b_table.template as<const std::int32_t>(),
-           kept->c_labels.template as<const std::int64_t>(), kept->c_starts.template as<const std::int64_t>(),
-           kept->c_count, n, a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated,
-           c.values.as<T>(),
+    const dim3 grid(static_cast<unsigned>(ceil_div(n, kTile)),
+                    static_cast<unsigned>(ceil_div(resident_data->c_count, kTile)));
+    launch("matmul tiled", tiles<U, V>, grid, dim3(kTile, kTile), resident_data->a_rows.template as<const StoredRow>(),
+           resident_data->a_count, resident_data->b_rows.template as<const StoredRow>(),
+           resident_data->b_table.template as<const std::int32_t>(),
+           resident_data->c_labels.template as<const std::int64_t>(),
+           resident_data->c_starts.template as<const std::int64_t>(), resident_data->c_count, n, a.values.as<U>(),
+           plan.op_a.conjugated, b.values.as<V>(), plan.op_b.conjugated, c.values.as<T>(),
            diagonal_work(plan).triangle == Triangle::both    ? 0
            : diagonal_work(plan).triangle == Triangle::lower ? -1
                                                              : 1,

@@ -1,4 +1,5 @@
-// What rows have beside their diagonals, for the kernels of diagonals that also serve qband: here, nothing.
+// Entries of rows outside of their diagonals. The kernels of diagonals also serve qband, which has such entries; here
+// there are none.
 #pragma once
 
 #include "device/dense.cuh"
@@ -6,13 +7,13 @@
 namespace diagsparse::cuda::matvec {
 
 struct NoRest {
-  // Adds what row i has to a sum, of column c: x is that column, `row` its stride. Of several threads that share the
-  // row each adds its part.
+  // Adds the entries of row i to a sum of column c. x is this column and `row` its stride. If several threads process
+  // the row, each adds its part.
   template <class T, class V>
   __device__ void add(int64, int64, T&, const V*, int64, int = 0, int = 1) const {}
-  // The same for the columns of a piece, from `column` on, which lie together.
+  // The same for the columns of a packet, which starts at `column`.
   template <class T, int Width, class V>
-  __device__ void add_piece(int64, int64, T (&)[Width], const Block<const V>&) const {}
+  __device__ void add_packet(int64, int64, T (&)[Width], const Block<const V>&) const {}
 };
 
 }  // namespace diagsparse::cuda::matvec

@@ -1,4 +1,5 @@
-// What products with vectors and blocks keep with a matrix: its terms, and the rows that nearly all blocks lie in.
+// What is cached with a matrix for its products with vectors and blocks: its terms, and the rows of nearly all blocks,
+// in which all diagonals are complete.
 #pragma once
 
 #include <algorithm>
@@ -7,25 +8,25 @@
 
 namespace diagsparse::cuda::matvec {
 
-constexpr int kTerms = 128;  // terms that a block has in shared memory at a time
+constexpr int kTerms = 128;  // terms that a block holds in shared memory at a time
 
 // A term in shared memory.
-struct NearTerm {
+struct CommonTerm {
   int64 u, v, first, last;
   bool conjugated;
 
   __device__ bool holds(int64 i) const { return i >= first && i < last; }
 };
-inline __device__ NearTerm near_term(const Term& t) {
+inline __device__ CommonTerm shared_term(const Term& t) {
   return {t.u, t.v, t.first, t.last, static_cast<bool>(t.conjugated)};
 }
 
-// Rows [first, last) meet terms [term, term_end), all of these in full, and no others.
+// Rows [first, last), in which terms [term, term_end) are complete and all others have no elements.
 struct Interior {
   int64 first = 0, last = 0;
   int term = 0, term_end = 0;
 
-  // That of the middle row. (`first` and `last` of the terms never increase.)
+  // The interior that contains the middle row. (`first` and `last` of the terms never increase.)
   Interior(const std::vector<Term>& terms, int64 rows) {
     const int64 middle = rows / 2;
     const auto count = static_cast<int>(terms.size());
@@ -38,7 +39,7 @@ struct Interior {
   }
 };
 
-// What a matrix keeps for its products with vectors.
+// What a matrix caches for its products with vectors.
 struct ResidentTerms {
   Array terms;
   int count;

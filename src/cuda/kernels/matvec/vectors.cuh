@@ -1,5 +1,5 @@
-// y = A x, of diagonals and perhaps a rest beside them: what kernel "row" of dia, hm, cdm and qband runs for vectors.
-// row.cu says how it works.
+// y = A x of diagonals, and of entries outside of them if there are any: what kernel "row" of dia, hm, cdm and qband
+// runs for vectors. diagonals/row.cu describes it.
 #pragma once
 
 #include "core/diagonals.hpp"
@@ -10,36 +10,36 @@
 
 namespace diagsparse::cuda::matvec {
 
-// Item k of a list [begin, end) that is taken from both ends in turns.
-inline __device__ int in_turns(int k, int begin, int end) { return k % 2 == 0 ? begin + k / 2 : end - 1 - k / 2; }
+// Item k of a list [begin, end) that is read alternately from both ends.
+inline __device__ int alternating(int k, int begin, int end) { return k % 2 == 0 ? begin + k / 2 : end - 1 - k / 2; }
 
-// Blocks that a multiprocessor is to hold, which limits their registers: four leave 64 a thread, and read float64 at
-// the copy's speed on an H200; without a limit they took 96, and 19 % more time. Types that need fewer have five, pairs
-// that need more three.
+// Number of blocks per multiprocessor to aim for, which limits their registers. Four blocks allow 64 per thread, and
+// read float64 at the speed of a copy on an H200; without a limit the kernel used 96, and 19 % more time. Types that
+// need fewer registers run with five blocks, pairs that need more with three.
 template <class U, class V>
 constexpr int kBlocksFor = sizeof(V) == 4 && !is_complex<U>    ? 5
                            : sizeof(V) == 16 && sizeof(U) <= 8 ? 3
                                                                : 4;
 
-// A block takes neighbouring rows, a warp 32 Rows of them, a thread every 32nd; At terms at a time, so that their
-// values are on their way together. Shared: all warps take the same rows, each its share of the terms. Mirrored: the
-// terms are taken from both ends of the list in turns, so that opposite diagonals of symmetric storage meet in cache.
-// Rest: what a row has beside the diagonals (rest.cuh).
+// A block processes neighbouring rows, a warp 32 Rows of them, and a thread every 32nd of these. It reads At terms at a
+// time, so that all of their loads are in flight together. Shared: all warps process the same rows, and each handles a
+// part of the terms. mirrored: the terms are read alternately from both ends of the list, so that opposite diagonals of
+// symmetric storage are in cache at the same time. Rest: entries of a row outside of the diagonals (rest.cuh).
 template <int Rows, int At, bool Shared, class U, class V, class Rest>
 __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
     vector_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values, bool conj,
                 bool mirrored, const V* x, Product<U, V>* y, int64 rows, const Rest rest,
                 const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  constexpr int warps = kBlock / 32, shares = Shared ? warps : 1, block_rows = (Shared ? 32 : kBlock) * Rows;
-  __shared__ NearTerm near[kTerms + shares * At];  // and room to look past their end
+  constexpr int warps = kBlock / 32, splits = Shared ? warps : 1, block_rows = (Shared ? 32 : kBlock) * Rows;
+  __shared__ CommonTerm near[kTerms + splits * At];  // padded, because threads read past the end
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int64 start = static_cast<int64>(blockIdx.x) * block_rows, stop = start + block_rows;
   const int64 i = start + (Shared ? 0 : warp * (32 * Rows)) + lane;
   const bool inside = start >= interior.first && stop <= interior.last;
   T sums[Rows] = {};
-  const auto walk = [&](int end, auto holds) {
-    for (int t = Shared ? warp * At : 0; t < end; t += At * shares) {
+  const auto add_terms = [&](int end, auto holds) {
+    for (int t = Shared ? warp * At : 0; t < end; t += At * splits) {
       U u[At][Rows];
       V v[At][Rows];
 #pragma unroll
@@ -59,8 +59,8 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
 #pragma unroll
         for (int r = 0; r < Rows; ++r) {
           if (t + k < end && holds(near[t + k], i + 32 * r)) {
-            const bool turned = is_complex<U> && conj != near[t + k].conjugated;
-            sums[r] += multiply(conjugate_if(turned, arithmetic(u[k][r])), v[k][r]);
+            const bool conjugate = is_complex<U> && conj != near[t + k].conjugated;
+            sums[r] += multiply(conjugate_if(conjugate, arithmetic(u[k][r])), v[k][r]);
           }
         }
       }
@@ -71,15 +71,15 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
     const int some = min(end - t, kTerms);
     __syncthreads();
     for (int k = threadIdx.x; k < some; k += kBlock) {
-      near[k] = near_term(terms[mirrored ? in_turns(t - begin + k, begin, end) : t + k]);
+      near[k] = shared_term(terms[mirrored ? alternating(t - begin + k, begin, end) : t + k]);
     }
     __syncthreads();
-    if (inside) walk(some, [](const NearTerm&, int64) { return true; });
-    else walk(some, [](const NearTerm& term, int64 row) { return term.holds(row); });
+    if (inside) add_terms(some, [](const CommonTerm&, int64) { return true; });
+    else add_terms(some, [](const CommonTerm& term, int64 row) { return term.holds(row); });
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    if (i + 32 * r < rows) rest.add(i + 32 * r, 0, sums[r], x, 1, Shared ? warp : 0, shares);
+    if (i + 32 * r < rows) rest.add(i + 32 * r, 0, sums[r], x, 1, Shared ? warp : 0, splits);
   }
   if constexpr (Shared) {
     __shared__ Bits<T> parts[warps][32 * Rows];
@@ -98,16 +98,16 @@ __global__ void __launch_bounds__(kBlock, kBlocksFor<U, V>)
   }
 }
 
-// Calls it for neighbouring elements of x and y.
+// Launches the kernel for contiguous x and y.
 template <class U, class V, class Rest>
-void multiply_vector(const ResidentTerms& kept, const U* values, bool conj, bool mirrored, const Dense& x,
+void multiply_vector(const ResidentTerms& resident_data, const U* values, bool conj, bool mirrored, const Dense& x,
                      const Dense& y, const Rest& rest, const Update<Product<U, V>>& update) {
-  constexpr int64 small = 1 << 17;  // rows
+  constexpr int64 small = 1 << 17;  // rows below which a matrix is small
   constexpr int each = sizeof(U) <= 8 ? 2 : 1;
   const auto run = [&](auto kernel, int block_rows) {
     launch("matvec row", kernel, dim3(static_cast<unsigned>(ceil_div(y.rows, block_rows))), dim3(kBlock),
-           kept.terms_begin(), kept.count, kept.interior, values, conj, mirrored, x.as<V>(), y.as<Product<U, V>>(),
-           y.rows, rest, update);
+           resident_data.terms_begin(), resident_data.count, resident_data.interior, values, conj, mirrored, x.as<V>(),
+           y.as<Product<U, V>>(), y.rows, rest, update);
   };
   if (y.rows < small) run(vector_rows<1, 4, true, U, V, Rest>, 32);
   else run(vector_rows<each, 4, false, U, V, Rest>, kBlock * each);

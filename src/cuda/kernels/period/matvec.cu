@@ -1,15 +1,16 @@
-// y = alpha op(A) x + beta y where A's layout has a period: kernel "row" for such matrices.
+// y = alpha op(A) x + beta y for layouts of A with a period: kernel "row" for such matrices.
 //
-//   op(A): m x n, D diagonals of which `period` values are stored: in row i a term has values[u + (shift + i) % period]
-//   and meets x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: x + y.
+//   op(A): m x n, D diagonals of which `period` values are stored: in row i a term has values[u + (shift + i) %
+//   period], which multiplies x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: x +
+//   y.
 //
-// Of A the kernels read one period of each diagonal, which stays in the caches; constant diagonals (period 1) are a
-// number each, in shared memory. So nearly all that comes from memory is x. A thread takes a few rows. A sum adds up in
-// the order of the list: the same bits on every run.
+// The kernels read one period of each diagonal of A, which stays in the caches; constant diagonals (period 1) are one
+// number each, in shared memory. So nearly all memory traffic is x and y. A thread processes a few rows. The terms of a
+// sum are added in the order of the list, so every run gives the same bits.
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "kernels/matvec/blocks.cuh"
-#include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/packets.cuh"
 #include "kernels/matvec/terms.cuh"
 #include "kernels/period/matvec.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 using namespace matvec;
 
-// Where row i stands in its period, and where the value of a diagonal with this shift is for such a row.
+// The position of row i in its period, and the position of the value of a diagonal with this shift in such a row.
 struct Period {
   std::uint32_t rows;
 
@@ -38,14 +39,14 @@ struct Period {
   }
 };
 
-// A thread takes Rows rows, 32 apart, and At diagonals at a time.
+// A thread processes Rows rows, 32 apart, and At diagonals at a time.
 template <int Rows, int At, class U, class V>
 __global__ void __launch_bounds__(kBlock, 3)
     period_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const U* values,
                 const Period period, bool conj, const V* x, Product<U, V>* y, int64 rows,
                 const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  __shared__ NearTerm near[kTerms + At];
+  __shared__ CommonTerm near[kTerms + At];
   __shared__ std::uint32_t shifts[kTerms + At];
   const int64 start = static_cast<int64>(blockIdx.x) * (kBlock * Rows), stop = start + kBlock * Rows;
   const int64 i = start + threadIdx.x / 32 * (32 * Rows) + threadIdx.x % 32;
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(kBlock, 3)
 #pragma unroll
   for (int r = 1; r < Rows; ++r) in_period[r] = period.value(32 % period.rows, in_period[r - 1]);
   T sums[Rows] = {};
-  const auto walk = [&](int end, auto holds) {
+  const auto add_terms = [&](int end, auto holds) {
     for (int t = 0; t < end; t += At) {
       U u[At][Rows];
       V v[At][Rows];
@@ -85,12 +86,12 @@ __global__ void __launch_bounds__(kBlock, 3)
     const int some = min(end - t, kTerms);
     __syncthreads();
     for (int k = threadIdx.x; k < some; k += kBlock) {
-      near[k] = near_term(terms[t + k]);
+      near[k] = shared_term(terms[t + k]);
       shifts[k] = terms[t + k].shift;
     }
     __syncthreads();
-    if (inside) walk(some, [](const NearTerm&, int64) { return true; });
-    else walk(some, [](const NearTerm& term, int64 row) { return term.holds(row); });
+    if (inside) add_terms(some, [](const CommonTerm&, int64) { return true; });
+    else add_terms(some, [](const CommonTerm& term, int64 row) { return term.holds(row); });
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
@@ -104,11 +105,11 @@ struct Sequence {
   int term, length;
 };
 
-// Constant diagonals. A thread takes as many neighbouring rows as 16 bytes of x hold; of a sequence of
-// diagonals it reads each piece of x once, for all of them. A block takes one tile of rows after the other. Tiles at
-// the ends of the diagonals take theirs one by one.
-constexpr int kConstantBlocks = 4;  // on a multiprocessor
-constexpr int kGroups = 2;          // of neighbouring rows that a thread takes
+// Constant diagonals. A thread processes as many neighbouring rows as there are values of x in 16 bytes, and reads each
+// of these packets once for all diagonals of a sequence. A block processes every gridDim.x-th tile of rows. In tiles at
+// the ends of the diagonals, the diagonals are processed one by one.
+constexpr int kConstantBlocks = 4;  // blocks per multiprocessor
+constexpr int kGroups = 2;          // groups of neighbouring rows per thread
 
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
@@ -117,7 +118,8 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
                   int64 rows, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using A = decltype(arithmetic(U{}));
-  constexpr int width = 16 / static_cast<int>(sizeof(V)), ahead = 2, groups = kGroups, a_tile = kBlock * width * groups;
+  constexpr int width = 16 / static_cast<int>(sizeof(V)), ahead = 2, groups = kGroups,
+                rows_per_tile = kBlock * width * groups;
   __shared__ Bits<A> constants[kTerms];
   __shared__ Sequence near[kTerms];
   for (int k = threadIdx.x; k < interior.term_end - interior.term; k += kBlock) {
@@ -126,32 +128,32 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
   }
   for (int k = threadIdx.x; k < sequence_count; k += kBlock) near[k] = sequences[k];
   __syncthreads();
-  const int aside = static_cast<int>(reinterpret_cast<std::uintptr_t>(x) / sizeof(V) % width);
-  for (int64 start = static_cast<int64>(blockIdx.x) * a_tile; start < rows;
-       start += static_cast<int64>(gridDim.x) * a_tile) {
+  const int misalignment = static_cast<int>(reinterpret_cast<std::uintptr_t>(x) / sizeof(V) % width);
+  for (int64 start = static_cast<int64>(blockIdx.x) * rows_per_tile; start < rows;
+       start += static_cast<int64>(gridDim.x) * rows_per_tile) {
     const int64 i = start + static_cast<int64>(threadIdx.x) * width;
     T sums[groups][width] = {};
-    if (start - width >= interior.first && start + a_tile + (ahead + 1) * width <= interior.last) {
+    if (start - width >= interior.first && start + rows_per_tile + (ahead + 1) * width <= interior.last) {
       for (int n = 0; n < sequence_count; ++n) {
         const Sequence sequence = near[n];
-        const int before = static_cast<int>((sequence.v % width + width + aside) % width);
+        const int before = static_cast<int>((sequence.v % width + width + misalignment) % width);
         const auto* from = reinterpret_cast<const uint4*>(x + i + sequence.v - before);
         const Bits<A>* factors = constants + sequence.term - interior.term;
-        uint4 pieces[groups][ahead + 1];
+        uint4 packets[groups][ahead + 1];
 #pragma unroll
-        for (int g = 0; g < groups; ++g) pieces[g][ahead] = __ldg(from + g * kBlock);
+        for (int g = 0; g < groups; ++g) packets[g][ahead] = __ldg(from + g * kBlock);
         for (int d = -before; d < sequence.length; d += ahead * width) {
 #pragma unroll
           for (int g = 0; g < groups; ++g) {
-            pieces[g][0] = pieces[g][ahead];
+            packets[g][0] = packets[g][ahead];
 #pragma unroll
-            for (int q = 1; q <= ahead; ++q) pieces[g][q] = __ldg(from + g * kBlock + q);  // perhaps past the sequence
+            for (int q = 1; q <= ahead; ++q) packets[g][q] = __ldg(from + g * kBlock + q);  // perhaps past the sequence
           }
           from += ahead;
           const std::uint32_t live =
               (~0u << max(-d, 0)) & ~(sequence.length - d < ahead * width ? ~0u << (sequence.length - d) : 0u);
           V of_x[groups][(ahead + 1) * width];
-          memcpy(of_x, pieces, sizeof of_x);
+          memcpy(of_x, packets, sizeof of_x);
 #pragma unroll
           for (int k = 0; k < ahead * width; ++k) {
             if (!(live >> k & 1)) continue;
@@ -181,7 +183,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
     for (int g = 0; g < groups; ++g) {
       const int64 row = i + g * kBlock * width;
       if (row + width <= rows) {
-        update_piece(update, y + row, sums[g]);
+        update_packet(update, y + row, sums[g]);
       } else {
         for (int r = 0; r < width; ++r) {
           if (row + r < rows) update.one(y + row + r, sums[g][r]);
@@ -191,7 +193,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 ? kConstantBlocks : 1)
   }
 }
 
-// What a matrix of constant diagonals keeps beside its list: the sequences among the terms of the interior.
+// What a matrix of constant diagonals caches in addition to its list: the sequences among the terms of the interior.
 struct ResidentSequences {
   Array sequences;
   int count = 0;
@@ -223,8 +225,8 @@ struct Matvec {
   using T = Product<U, V>;
 
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const auto kept = resident_terms(a, op);
-    const Interior& interior = kept->interior;
+    const auto resident_data = resident_terms(a, op);
+    const Interior& interior = resident_data->interior;
     const Update<T> update(alpha, beta);
     const U* values = a.values.as<U>();
     const Period period{static_cast<std::uint32_t>(a.layout().packing.period)};
@@ -235,14 +237,15 @@ struct Matvec {
       const int64 tiles = ceil_div(y.rows, kBlock * kGroups * 16 / static_cast<int64>(sizeof(V)));
       const int64 at_once = kConstantBlocks * limits<constant_rows<U, V>>().multiprocessors;
       launch("matvec row", constant_rows<U, V>, dim3(static_cast<unsigned>(std::min(tiles, at_once))), dim3(kBlock),
-             kept->terms_begin(), kept->count, sequences->sequences.template as<const Sequence>(), sequences->count,
-             interior, values, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
+             resident_data->terms_begin(), resident_data->count, sequences->sequences.template as<const Sequence>(),
+             sequences->count, interior, values, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
     } else if (vector) {
       constexpr int each = 4, at_once = 2;
-      launch("matvec row", period_rows<each, at_once, U, V>, grid(kBlock * each), dim3(kBlock), kept->terms_begin(),
-             kept->count, interior, values, period, op.conjugated, x.as<V>(), y.as<T>(), y.rows, update);
+      launch("matvec row", period_rows<each, at_once, U, V>, grid(kBlock * each), dim3(kBlock),
+             resident_data->terms_begin(), resident_data->count, interior, values, period, op.conjugated, x.as<V>(),
+             y.as<T>(), y.rows, update);
     } else {
-      multiply_block<U, V>(*kept, period, values, op.conjugated, x, y, matvec::NoRest(), update);
+      multiply_block<U, V>(*resident_data, period, values, op.conjugated, x, y, matvec::NoRest(), update);
     }
   }
 };

@@ -1,4 +1,4 @@
-// Rows of csr, dealt to blocks of threads.
+// Divides the rows of csr into chunks for thread blocks.
 #include "device/resident.cuh"
 #include "entries/coordinates.cuh"
 #include "kernels/rows/chunks.hpp"
@@ -7,25 +7,26 @@ namespace diagsparse::cuda::rows {
 
 namespace {
 
-constexpr int kEntry = 4;                    // steps of an entry, in shares of whole rows
-constexpr int64 kShares = 1024, kFew = 256;  // shares that fill a GPU; entries that are worth a block
+constexpr int kEntry = 4;                    // steps per entry, in chunks of complete rows
+constexpr int64 kChunks = 1024, kFew = 256;  // chunks that fill a GPU; entries that are worth a block
 
-// The steps that a share has, and those of an entry; the end of a row is one. whole: shares of whole rows.
+// The number of steps of a chunk, and of an entry; the end of a row is one step. complete: chunks of complete rows.
 struct Cut {
   int64 steps;
   int entry;
-  bool whole;
+  bool complete;
 };
 
 __global__ void __launch_bounds__(kBlock)
     find_first(const std::int64_t* indptr, int64 rows, int64 count, const Cut cut, std::int64_t* first) {
-  const int64 share = thread_index();
-  if (share > count) return;
+  const int64 chunk = thread_index();
+  if (chunk > count) return;
   const auto begin = [&](int64 i) { return cut.entry * indptr[i] + i; };
-  const int64 all = begin(rows), step = min(share * cut.steps, all);
-  const int64 next = bisect(0, rows, [&](int64 i) { return begin(i) < step; });  // the first to begin there
-  const bool within = next == rows || begin(next) > step;                        // a row that began before goes on
-  first[share] = !cut.whole && within && step < all ? next - 1 : next;
+  const int64 all = begin(rows), step = min(chunk * cut.steps, all);
+  const int64 next = bisect(0, rows, [&](int64 i) { return begin(i) < step; });  // the first row that begins at this
+                                                                                 // step or later
+  const bool within = next == rows || begin(next) > step;                        // the previous row continues here
+  first[chunk] = !cut.complete && within && step < all ? next - 1 : next;
 }
 
 __global__ void __launch_bounds__(kBlock)
@@ -36,20 +37,20 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x % 32 == 0) atomicMax(longest, mine);
 }
 
-// cut_of(longest row) says how the rows are shared out.
+// cut_of(rows, longest row) determines how the rows are divided.
 template <class CutOf>
-std::shared_ptr<ResidentShares> shares_of(const Matrix& a, Op op, const std::string& name, const CutOf& cut_of) {
-  // Other formats, and the transpose, may share what is kept: the index says whose rows these are.
+std::shared_ptr<ResidentChunks> chunks_of(const Matrix& a, Op op, const std::string& name, const CutOf& cut_of) {
+  // Other formats and the transpose may share this cache. The address of the pointers identifies the rows.
   const RowIndex index = rows_of(a, op.transposed);
   const std::string key = name + ", " + std::to_string(reinterpret_cast<std::uintptr_t>(index.indptr));
-  return cached<ResidentShares>(a.cache(), key.c_str(), [&] {
-    const auto result = std::make_shared<ResidentShares>();
+  return cached<ResidentChunks>(a.cache(), key.c_str(), [&] {
+    const auto result = std::make_shared<ResidentChunks>();
     const int64 rows = op.transposed ? a.cols : a.rows;
     result->longest = longest_of(index.indptr, rows);
     const Cut cut = cut_of(rows, result->longest);
     result->count = ceil_div(cut.entry * a.structure->stored() + rows, cut.steps);
     result->first = Array::empty(DType::i64, {result->count + 1});
-    launch("find shares", find_first, blocks(result->count + 1), dim3(kBlock), index.indptr, rows, result->count, cut,
+    launch("find chunks", find_first, blocks(result->count + 1), dim3(kBlock), index.indptr, rows, result->count, cut,
            result->first.as<std::int64_t>());
     return result;
   });
@@ -64,18 +65,19 @@ int64 longest_of(const std::int64_t* indptr, int64 rows) {
   return static_cast<int64>(download(longest.get(), 1)[0]);
 }
 
-std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int steps) {
-  return shares_of(a, op, "shares of " + std::to_string(steps) + " steps", [&](int64, int64) {
+std::shared_ptr<ResidentChunks> chunks_of_steps(const Matrix& a, Op op, int steps) {
+  return chunks_of(a, op, "chunks of " + std::to_string(steps) + " steps", [&](int64, int64) {
     return Cut{steps, 1, false};
   });
 }
 
-std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries) {
-  return shares_of(a, op, "rows of " + std::to_string(entries) + " entries", [&](int64 rows, int64 longest) {
-    // Rows begin among the first `most` entries of a share, so one of up to entries - most always fits.
+std::shared_ptr<ResidentChunks> chunks_of_rows(const Matrix& a, Op op, int entries) {
+  return chunks_of(a, op, "rows of " + std::to_string(entries) + " entries", [&](int64 rows, int64 longest) {
+    // Rows begin within the first `most` entries of a chunk, so one more row of up to entries - most entries always
+    // fits.
     const int64 nnz = a.structure->stored(), mean = nnz / std::max<int64>(rows, 1);
     const int64 most = std::max<int64>(entries - std::min(longest, 128 + mean), entries / 2);
-    const int64 even = (nnz + rows / kEntry) / kShares;
+    const int64 even = (nnz + rows / kEntry) / kChunks;
     return Cut{kEntry * std::clamp(even, kFew, most), kEntry, true};
   });
 }

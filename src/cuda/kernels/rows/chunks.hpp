@@ -1,21 +1,22 @@
-// Equal shares of the work on the rows of a matrix.
+// Chunks of equal work on the rows of a matrix.
 //
 // The work is a list of nnz + m steps, "add entry e" and "end row i", merged in order (Merrill and Garland,
 // "Merge-based parallel sparse matrix-vector multiplication", SC16); row i begins at step indptr[i] + i:
 //
 //     indptr   0     2                 7  7     8
 //     steps    e0 e1 r0 e2 e3 e4 e5 e6 r1 r2 e7 r3
-//              |--- share 0 ----|--- share 1 ----|
+//              |--- chunk 0 ----|--- chunk 1 ----|
 //
-// Shares of whole rows take the rows that begin among their steps, so they go on to the end of the last one. There an
-// entry counts as kEntry steps: the end of a row costs less than an entry, and entries are what has to fit.
+// Chunks of complete rows consist of the rows that begin in their steps, so they extend to the end of the last one.
+// There an entry counts as kEntry steps, because the end of a row costs less than an entry, and the entries have to fit
+// into shared memory.
 #pragma once
 
 #include "core/matrix.hpp"
 
 namespace diagsparse::cuda::rows {
 
-struct ResidentShares {
+struct ResidentChunks {
   Array first;  // int64 (count + 1): the first row of each; first[count] = rows
   int64 count = 0;
   int64 longest = 0;  // entries of the longest row
@@ -26,14 +27,14 @@ struct ResidentShares {
   }
 };
 
-// Shares of `steps` steps of the rows of op(A); kept with A.
-std::shared_ptr<ResidentShares> shares_of_steps(const Matrix& a, Op op, int steps);
+// Chunks of `steps` steps of the rows of op(A); cached with A.
+std::shared_ptr<ResidentChunks> chunks_of_steps(const Matrix& a, Op op, int steps);
 
-// Shares of whole rows with at most `entries` entries, but for a last row that is longer than most: without that one a
-// share has at most as many. A matrix with few entries is cut into smaller ones. Kept with A.
-std::shared_ptr<ResidentShares> shares_of_rows(const Matrix& a, Op op, int entries);
+// Chunks of complete rows with at most `entries` entries. Only the last row of a chunk may be too long; without it the
+// chunk has at most as many entries. Matrices with few entries have smaller chunks. Cached with A.
+std::shared_ptr<ResidentChunks> chunks_of_rows(const Matrix& a, Op op, int entries);
 
-// The most entries that one of the rows with these pointers has.
+// The number of entries of the longest of the rows with these pointers.
 int64 longest_of(const std::int64_t* indptr, int64 rows);
 
 }  // namespace diagsparse::cuda::rows

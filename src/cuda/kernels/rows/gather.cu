@@ -2,11 +2,12 @@
 //
 //   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
-// Lanes threads (1 to 32) take a row, every Lanes-th entry each, and their partial sums meet by shuffles; a row of
-// blocks takes every gridDim.y-th column of x. Lanes of a row read neighbouring entries, and of x what these ask for,
-// through the caches. One thread a row reads what lies apart, a whole warp idles on short rows: so "threads_per_row"
-// takes as many as the mean row asks for. "sequential" is the slow, obvious reference. The order of a sum is fixed: the
-// same bits on every run.
+// Lanes threads (1 to 32) process a row, every Lanes-th entry each, and add their partial sums by shuffles. A row of
+// blocks processes every gridDim.y-th column of x. The lanes of a row read neighbouring entries, and the corresponding
+// elements of x through the caches. With one thread per row, neighbouring threads read distant entries; with a warp per
+// row, most threads are idle on short rows. Therefore "threads_per_row" chooses the number of threads by the mean
+// length of the rows. "sequential" is the slow, obvious reference. The order of a sum is fixed, so every run gives the
+// same bits.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "kernels/rows/kernels.hpp"
@@ -21,7 +22,8 @@ __global__ void __launch_bounds__(kBlock)
     gather(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
            const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  constexpr int rows = 32 / Lanes;  // of a warp at a time: all its lanes walk on together, so that they can meet
+  constexpr int rows = 32 / Lanes;  // rows that a warp processes at a time: all its lanes advance together, as the
+                                    // shuffles require
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x / Lanes;
   const int lane = threadIdx.x % Lanes;
   for (int64 first = thread_index() / 32 * rows; first < a.count; first += width) {
@@ -41,10 +43,10 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// "sequential": one thread takes all rows.
+// "sequential": one thread processes all rows.
 template <class U, class V>
-__global__ void gather_alone(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y,
-                             int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
+__global__ void gather_sequential(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y,
+                                  int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
   for (int64 i = 0; i < a.count; ++i) {
     for (int64 c = 0; c < cols; ++c) {
       Product<U, V> sum{};
@@ -87,9 +89,9 @@ struct Threads {
   }
 };
 template <class U, class V>
-struct Alone {
+struct Sequential {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    run_rows<U, V>(gather_alone<U, V>, dim3(1), dim3(1), a, op, alpha, x, beta, y);
+    run_rows<U, V>(gather_sequential<U, V>, dim3(1), dim3(1), a, op, alpha, x, beta, y);
   }
 };
 
@@ -100,6 +102,6 @@ void prepare(const Matrix& a, Op op) { rows_of(a, op.transposed); }
 MatvecRow gather_by_threads() { return {"threads_per_row", every_pair<Threads, MatvecKernel>(), prepare}; }
 MatvecRow gather_by_row() { return {"row", every_pair<Row, MatvecKernel>(), prepare}; }
 MatvecRow gather_by_warp() { return {"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare}; }
-MatvecRow gather_by_one() { return {"sequential", every_pair<Alone, MatvecKernel>(), prepare}; }
+MatvecRow gather_by_one() { return {"sequential", every_pair<Sequential, MatvecKernel>(), prepare}; }
 
 }  // namespace diagsparse::cuda::rows

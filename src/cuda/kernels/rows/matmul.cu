@@ -1,12 +1,13 @@
 // C = alpha A B + beta C of csr, by rows: "warp_per_row", "row" and "sequential".
 //
-//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) the plan has: row i of C is the sum of A[i, k]
+//   A: m x l, B: l x n, C: m x n, whose structure (indptr, indices) is in the plan: row i of C is the sum of A[i, k]
 //   times row k of B.
 //
-// `lanes` threads take a row of C; they walk k in order and share out row k of B, whose columns are distinct, so that
-// no two of them meet on a value of C, found by bisection. Lanes read neighbouring entries of B and add to C where they
-// find them, in the caches. A warp a row is the default: with one thread, neighbours read what lies apart.
-// "sequential" is the slow, obvious reference. No atomics: the same bits on every run.
+// `lanes` threads compute a row of C. They loop over k in order and divide row k of B among them. The columns of this
+// row are distinct, so no two threads update the same value of C, whose position is found by bisection. The lanes read
+// neighbouring entries of B and update C through the caches. A warp per row is the default: with one thread per row,
+// neighbouring threads read distant entries. "sequential" is the slow, obvious reference. There are no atomics, so
+// every run gives the same bits.
 #include "core/compressed_rows.hpp"
 #include "device/bisection.cuh"
 #include "device/launch.cuh"
@@ -35,8 +36,8 @@ __global__ void __launch_bounds__(kBlock)
       int64 at = begin;
       for (int64 f = b.indptr[k] + lane; f < b.indptr[k + 1]; f += lanes) {
         const std::int32_t column = b.indices[f];
-        at =
-            bisect(at, end, [&](int64 g) { return indices[g] < column; });  // columns ascend: a later one is further on
+        at = bisect(at, end, [&](int64 g) { return indices[g] < column; });  // columns ascend, so the search continues
+                                                                             // from here
         c[at] += alpha * multiply(left, load(b.values + f));
       }
       if (lanes > 1) __syncwarp();

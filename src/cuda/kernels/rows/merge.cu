@@ -1,13 +1,14 @@
-// y = alpha op(A) x + beta y by rows, work shared out evenly whatever the lengths of rows: "merge".
+// y = alpha op(A) x + beta y by rows, with equal work per thread whatever the lengths of the rows: "merge".
 //
 //   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
-// The steps of the work (shares.hpp) are shared out: kSteps to a block and kEach to a thread, found by bisection: step
-// s is entry e and row i with e + i = s. The block multiplies its entries, neighbouring threads neighbouring ones, and
-// puts the products into shared memory. Then each thread adds up its own; what it has of a row that it does not end
-// goes to the thread that does, by a scan over the block, and from the block's last row to `carries`: a second kernel
-// adds those to the rows that they belong to. The order of a sum is fixed: the same bits on every run. It is meant for
-// rows of very different lengths; a row costs as much as an entry, so short rows are better off with a thread each.
+// The steps of the work (chunks.hpp) are divided evenly: kSteps per block and kEach per thread. The position of step s,
+// entry e and row i with e + i = s, is found by bisection. The block multiplies its entries, neighbouring threads
+// neighbouring ones, and stores the products in shared memory. Then each thread adds its own products. The partial sum
+// of a row that a thread does not end is passed to the thread that does, by a scan over the block. The partial sum of
+// the block's last row is written to `carries`, and a second kernel adds these to their rows. The order of a sum is
+// fixed, so every run gives the same bits. The kernel is meant for rows of very different lengths. A row costs as much
+// as an entry, so for short rows a thread per row is faster.
 #include <cub/block/block_scan.cuh>
 
 #include "device/bisection.cuh"
@@ -23,9 +24,9 @@ namespace {
 
 constexpr int kThreads = 128, kEach = 7, kSteps = kThreads * kEach;
 
-// What threads have of a row that they do not end, counted from the block's first; and what a block has.
+// The partial sum of a row that a thread does not end (rows count from the block's first), and that of a block.
 template <class T>
-struct Left {
+struct Partial {
   int row;
   T sum;
 };
@@ -35,13 +36,13 @@ struct Carry {
   T sum;
 };
 template <class T>
-struct Join {
-  __device__ Left<T> operator()(const Left<T>& a, const Left<T>& b) const {
-    return a.row == b.row ? Left<T>{b.row, a.sum + b.sum} : b;
+struct AddPartials {
+  __device__ Partial<T> operator()(const Partial<T>& a, const Partial<T>& b) const {
+    return a.row == b.row ? Partial<T>{b.row, a.sum + b.sum} : b;
   }
 };
 
-// The row of a step: as many rows have ended before it.
+// The row of a step: the number of rows that end before it.
 template <class Ends>
 __device__ int64 row_at(const Ends& row_end, int64 step, int64 rows, int64 entries) {
   const int64 first = step > entries ? step - entries : 0;
@@ -54,10 +55,10 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
           const __grid_constant__ Update<Product<U, V>> update, const std::int64_t* first,
           Carry<Product<U, V>>* carries) {
   using T = Product<U, V>;
-  using Scan = cub::BlockScan<Left<T>, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
+  using Scan = cub::BlockScan<Partial<T>, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ typename Scan::TempStorage scan;
   __shared__ T products[kSteps];
-  __shared__ std::int32_t ends[kSteps];  // of the block's rows, counted from its first entry
+  __shared__ std::int32_t ends[kSteps];  // ends of the block's rows, counted from its first entry
 
   const int64 first_step = static_cast<int64>(blockIdx.x) * kSteps;
   const int64 row = first[blockIdx.x], entry = first_step - row, next = first[blockIdx.x + 1];
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     U values[kEach];
     std::int32_t columns[kEach];
 #pragma unroll
-    for (int k = 0; k < kEach; ++k) {  // all of them on their way at once
+    for (int k = 0; k < kEach; ++k) {  // all loads are in flight together
       const int e = threadIdx.x + k * kThreads;
       if (e >= entries) continue;
       values[k] = a.value_once(entry + e);
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     int i = static_cast<int>(row_at([&](int64 r) { return static_cast<int64>(ends[r]); }, step, rows, entries));
     int e = step - i;
     const int mine = i;  // the first row that this thread may end
-    T sum{}, head{};     // head: what it adds to that one
+    T sum{}, head{};     // head: its contribution to this row
     for (int s = step; s < stop; ++s) {
       if (i < rows && e == ends[i]) {
         if (i == mine) head = sum;
@@ -104,9 +105,9 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
         sum += products[e++];
       }
     }
-    // What the threads before it have of the first row that it ends.
-    Left<T> before, all;
-    Scan(scan).ExclusiveScan(Left<T>{i, sum}, before, Left<T>{-1, T{}}, Join<T>{}, all);
+    // The partial sum of the previous threads for the first row that this thread ends.
+    Partial<T> before, all;
+    Scan(scan).ExclusiveScan(Partial<T>{i, sum}, before, Partial<T>{-1, T{}}, AddPartials<T>{}, all);
     if (i > mine) {
       const T begun = before.row == mine ? before.sum + head : head;
       update.one(y.data + (row + mine) * y.row + c * y.col, begun);
@@ -116,8 +117,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
   }
 }
 
-// A warp takes the first of the blocks that end within one row, and adds all that they carry to y, where a later block
-// ended the row.
+// For each row that several blocks end in, a warp (that of the first such block) adds everything that they carry to y,
+// where a later block ended the row.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     add_carries(const Carry<T>* carries, int64 count, int64 rows, const Block<T> y, int64 cols,
@@ -143,19 +144,19 @@ template <class U, class V>
 struct Merge {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    const std::shared_ptr<ResidentShares> shares = shares_of_steps(a, op, kSteps);
-    const int64 count = shares->count;
+    const std::shared_ptr<ResidentChunks> chunks = chunks_of_steps(a, op, kSteps);
+    const int64 count = chunks->count;
     if (count == 0 || x.cols == 0) return;
     dim3 grid(static_cast<unsigned>(count), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
     const Scratch<Carry<T>> carries(count * x.cols);
     launch("merge matvec", merge<U, V>, grid, dim3(kThreads), Rows<U>::of(a, op), op.conjugated, Block<const V>(x),
-           Block<T>(y), x.cols, Update<T>(alpha, beta), shares->first.as<const std::int64_t>(), carries.get());
+           Block<T>(y), x.cols, Update<T>(alpha, beta), chunks->first.as<const std::int64_t>(), carries.get());
     launch("add carries", add_carries<T>, blocks(std::min<int64>(count * x.cols, 1 << 20) * 32), dim3(kBlock),
            static_cast<const Carry<T>*>(carries.get()), count, y.rows, Block<T>(y), x.cols, Factor<T>(alpha));
   }
 };
 
-void prepare(const Matrix& a, Op op) { shares_of_steps(a, op, kSteps); }
+void prepare(const Matrix& a, Op op) { chunks_of_steps(a, op, kSteps); }
 
 }  // namespace
 

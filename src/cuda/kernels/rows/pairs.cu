@@ -1,11 +1,11 @@
-// Lists of the terms of each sum: where they end, and which sums have many.
+// Lists of the terms of each sum: where they end, and which sums have many terms.
 #include "kernels/rows/pairs.cuh"
 
 namespace diagsparse::cuda::rows {
 
 namespace {
 
-// Counts the sums with many terms, and lists them where `out` is given, in any order.
+// Counts the sums with many terms, and lists them in any order if `out` is not null.
 __global__ void __launch_bounds__(kBlock)
     find_many(const std::int32_t* first, int64 count, int* found, std::int32_t* out) {
   const int64 c = thread_index();

@@ -1,9 +1,10 @@
-// Sums of listed products: sum s is that of the terms t from first[s] to first[s + 1], each values[left[t]] of A times
-// values[right[t]] of B. Products of csr ("terms") and the rest of products of quasi-bands are such sums.
+// Sums of listed products: sum s consists of the terms t from first[s] to first[s + 1], each values[left[t]] of A times
+// values[right[t]] of B. Products of csr ("terms") and the products of quasi-bands outside of their bands are such
+// sums.
 //
-// A thread takes a sum and four terms at a time, whose values it reads through the caches. A sum with more than kMany
-// terms gets a block: its threads fetch a value of A and of B each, and one of them adds up what they have fetched.
-// Each sum is taken in order, from the first term on: the same bits on every run.
+// A thread computes a sum, four terms at a time, and reads the values through the caches. A sum with more than kMany
+// terms is computed by a block: its threads load a value of A and of B each, and one of them adds the products. The
+// terms of each sum are added in order, so every run gives the same bits.
 #pragma once
 
 #include "device/launch.cuh"
@@ -14,15 +15,15 @@ namespace diagsparse::cuda::rows {
 
 constexpr int kMany = 256, kFetched = 128;
 
-// Writes the last of the begins, which is how many terms there are.
+// Writes the last element of `first`, which is the number of terms.
 void end_lists(const Array& first, int64 terms);
-// The sums, int32, that have many terms.
+// The indices, int32, of the sums with many terms.
 Array lists_with_many(const Array& first, int64 count);
 
 inline __device__ std::int32_t left_of(Key pair) { return static_cast<std::int32_t>(pair >> 32); }
 inline __device__ std::int32_t right_of(Key pair) { return static_cast<std::int32_t>(pair & 0xffffffffu); }
 
-// The operands of the sums; conjugated or not.
+// The operands of the sums, and whether they are conjugated.
 template <class U, class V>
 struct PairValues {
   const U* a;
@@ -33,7 +34,7 @@ struct PairValues {
   __device__ V right(Key pair) const { return conjugate_if(conj_b, load(b + right_of(pair))); }
 };
 
-// put(s, sum) takes a sum to where it belongs.
+// put(s, sum) stores a sum in the result.
 template <class U, class V, class Put>
 __global__ void __launch_bounds__(kBlock) add_pairs(const PairValues<U, V> values, const std::int32_t* first,
                                                     const Key* pairs, int64 count, const __grid_constant__ Put put) {
@@ -60,7 +61,7 @@ __global__ void __launch_bounds__(kBlock) add_pairs(const PairValues<U, V> value
   put(s, sum);
 }
 
-// A block takes a sum with many terms.
+// A block computes a sum with many terms.
 template <class U, class V, class Put>
 __global__ void __launch_bounds__(kFetched)
     add_many_pairs(const PairValues<U, V> values, const std::int32_t* first, const Key* pairs, const std::int32_t* many,
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(kFetched)
       const Key pair = load_once(pairs + t + threadIdx.x);
       u = values.left(pair), v = values.right(pair);
     }
-    __syncthreads();  // the sum of what was fetched before
+    __syncthreads();  // until the previous values have been added
     left[threadIdx.x] = u, right[threadIdx.x] = v;
     __syncthreads();
     if (threadIdx.x == 0) {

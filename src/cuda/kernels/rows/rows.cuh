@@ -1,4 +1,4 @@
-// The rows of op(A), as kernels that gather read them.
+// The rows of op(A) in the form that gathering kernels read.
 #pragma once
 
 #include "device/values.cuh"
@@ -11,19 +11,19 @@ template <class U>
 struct Rows {
   const std::int64_t* indptr;
   const std::int32_t* indices;
-  const std::int64_t* places;  // null where entry e has the value values[e], else values[places[e]]
+  const std::int64_t* positions;  // if null, entry e has the value values[e], otherwise values[positions[e]]
   const U* values;
-  int64 count, nnz;  // rows, and their entries: values in the padding of A belong to none
+  int64 count, nnz;  // rows, and their entries: values in the padding of A do not count
 
   static Rows of(const Matrix& a, Op op) {
     const RowIndex index = rows_of(a, op.transposed);
     const int64 count = op.transposed ? a.cols : a.rows;
-    return {index.indptr, index.indices, index.places, a.values.as<U>(), count, a.structure->stored()};
+    return {index.indptr, index.indices, index.positions, a.values.as<U>(), count, a.structure->stored()};
   }
 
-  __device__ U value(int64 e) const { return load(values + (places ? places[e] : e)); }
-  // Of an entry that is read once: leaves the caches to x.
-  __device__ U value_once(int64 e) const { return places ? load(values + places[e]) : load_once(values + e); }
+  __device__ U value(int64 e) const { return load(values + (positions ? positions[e] : e)); }
+  // For an entry that is read once: leaves the caches to x.
+  __device__ U value_once(int64 e) const { return positions ? load(values + positions[e]) : load_once(values + e); }
 };
 
 }  // namespace diagsparse::cuda::rows

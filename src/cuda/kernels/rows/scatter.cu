@@ -3,9 +3,9 @@
 //   op(A): m x n, `count` entries as they are stored; coordinates: the row and column of each (csc: a bisection over
 //   the pointers).  x: n, or n x k.  y: m, or m x k.
 //
-// A thread takes an entry and adds its product to y atomically, for every gridDim.y-th column. Neighbours read
-// neighbouring entries, and x and y wherever these lie. It needs no index of the rows, which the other kernels sort at
-// their first call. Sums may differ in their last bits from run to run.
+// A thread processes an entry and adds its product to y atomically, for every gridDim.y-th column. Neighbouring threads
+// read neighbouring entries, and the corresponding elements of x and y. The kernel needs no index of the rows, which
+// the other kernels sort in their first call. Sums may differ in their last bits from run to run.
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "entries/coordinates.cuh"

@@ -1,24 +1,25 @@
-// y = alpha op(A) x + beta y by rows, entries read in long runs: "stream", the default of csr, csc and coo.
+// y = alpha op(A) x + beta y by rows, with coalesced reads of the entries: "stream", the default of csr, csc and coo.
 //
 //   op(A): m x n, by rows (rows.cuh).  x: n, or n x k.  y: m, or m x k.
 //
-// A block takes whole rows that have up to kProducts entries together (shares.hpp). Its threads read the entries,
-// neighbouring threads neighbouring ones, all that a thread has at once (stream_share.cuh).
+// A block processes complete rows that have up to kProducts entries together (chunks.hpp). Neighbouring threads read
+// neighbouring entries, and each thread loads all of its entries at once (stream_chunk.cuh).
 //
-// Of a vector they multiply them and put the products into shared memory. There 1 to 8 threads add up each row, more of
-// them the longer the rows are, and a warp a row that is much longer than the others of its share:
+// For a vector, the threads multiply the entries and store the products in shared memory. Then 1 to 8 threads sum each
+// row, depending on the mean length of the rows, and a warp sums each row that is much longer than the others of its
+// chunk:
 //
 //     entries    e0 e1 e2 e3 e4 e5 e6 e7      read in order, whatever the lengths of rows
 //     products   p0 p1 p2 p3 p4 p5 p6 p7      in shared memory
 //     y          p0+p1  p2+p3+p4+p5+p6  p7    a row each
 //
-// Of a block of columns the entries themselves lie in shared memory, and serve up to kColumns columns
+// For a block of columns, the entries themselves are stored in shared memory, and used for up to kColumns columns
 // (stream_block.cuh).
 //
-// A last row that is too long for the shared memory is summed by the whole block. Other kernels take over where the
-// mean row is so long that a warp reads it in long runs itself ("warp_per_row", of vectors), and where one row is so
-// long that no block should have it alone ("merge"). The order of a sum follows from the matrix, the number of columns
-// and whether rows or columns of x lie together: the same bits on every run.
+// A last row that does not fit into shared memory is summed by the complete block. Other kernels are called if the mean
+// row is so long that a warp reads it efficiently by itself ("warp_per_row", for vectors), and if one row is too long
+// for a single block ("merge"). The order of a sum depends only on the matrix, the number of columns, and whether rows
+// or columns of x are contiguous, so every run gives the same bits.
 #include <cstdint>
 #include <cstdlib>
 
@@ -36,9 +37,9 @@ namespace {
 
 using namespace stream;
 
-constexpr int kColumns = 32;                        // of x, that a block takes at most
-constexpr int64 kBlocks = 1024;                     // that fill a GPU
-constexpr int64 kLongMean = 256, kLongest = 32768;  // beyond these, other kernels are faster
+constexpr int kColumns = 32;                        // most columns of x per block
+constexpr int64 kBlocks = 1024;                     // blocks that fill a GPU
+constexpr int64 kLongMean = 256, kLongest = 32768;  // above these limits, other kernels are faster
 
 template <class U, class V>
 __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
@@ -48,36 +49,36 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
   __shared__ T products[kProducts];
   __shared__ T of_warps[kWarps];
   __shared__ int list[kListed], listed;
-  const Share share(a.indptr, first);
-  const int mean = share.mean(), lanes = mean < 16 ? 1 : mean < 48 ? 2 : mean < 128 ? 4 : 8;
+  const Chunk chunk(a.indptr, first);
+  const int mean = chunk.mean(), lanes = mean < 16 ? 1 : mean < 48 ? 2 : mean < 128 ? 4 : 8;
   const int lane = threadIdx.x % lanes, warp = threadIdx.x / 32, of_warp = threadIdx.x % 32;
-  const auto write = [&](int i, T sum) { update.one(y.data + (share.row + i) * y.row, sum); };
+  const auto write = [&](int i, T sum) { update.one(y.data + (chunk.row + i) * y.row, sum); };
 
   if (threadIdx.x == 0) listed = 0;
-  const Fetched<U> fetched(a, share);
+  const Fetched<U> fetched(a, chunk);
   V elements[kEach];
-  fetched.each(share, [&](int k, int) { elements[k] = load(x.data + fetched.columns[k] * x.row); });
-  fetched.each(share,
+  fetched.each(chunk, [&](int k, int) { elements[k] = load(x.data + fetched.columns[k] * x.row); });
+  fetched.each(chunk,
                [&](int k, int e) { products[e] = multiply(conjugate_if(conj, fetched.values[k]), elements[k]); });
   __syncthreads();
 
-  for (int base = 0; base < share.rows; base += kThreads / lanes) {  // all lanes of a warp go on together
+  for (int base = 0; base < chunk.rows; base += kThreads / lanes) {  // all lanes of a warp advance together
     const int i = base + threadIdx.x / lanes;
-    const Row row(share, i);
-    const bool much = row.end - row.begin > kMuch * lanes;
-    const int end = much ? row.begin : row.end;
+    const Row row(chunk, i);
+    const bool is_long = row.end - row.begin > kLongFactor * lanes;
+    const int end = is_long ? row.begin : row.end;
     T sum{};
 #pragma unroll 4
     for (int e = row.begin + lane; e < end; e += lanes) sum += products[e];
     sum = sum_of_lanes(sum, lanes);
-    if (i >= share.rows || lane > 0) continue;
-    if (much) list[atomicAdd(&listed, 1)] = i;
+    if (i >= chunk.rows || lane > 0) continue;
+    if (is_long) list[atomicAdd(&listed, 1)] = i;
     else write(i, sum);
   }
   __syncthreads();
 
   for (int r = warp; r < listed; r += kWarps) {
-    const Row row(share, list[r]);
+    const Row row(chunk, list[r]);
     T sum{};
 #pragma unroll 4
     for (int e = row.begin + of_warp; e < row.end; e += 32) sum += products[e];
@@ -85,10 +86,10 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     if (of_warp == 0) write(list[r], sum);
   }
 
-  if (share.alone) {
-    const int64 end = share.indptr[share.rows + 1];
+  if (chunk.oversized) {
+    const int64 end = chunk.indptr[chunk.rows + 1];
     T sum{};
-    for (int64 e = share.entry + share.entries + threadIdx.x; e < end; e += kThreads) {
+    for (int64 e = chunk.entry + chunk.entries + threadIdx.x; e < end; e += kThreads) {
       sum += multiply(conjugate_if(conj, a.value_once(e)), load(x.data + a.indices[e] * x.row));
     }
     sum = sum_of_lanes<32>(sum);
@@ -96,16 +97,16 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     __syncthreads();
     if (threadIdx.x == 0) {
       for (int w = 1; w < kWarps; ++w) sum += of_warps[w];
-      write(share.rows, sum);
+      write(chunk.rows, sum);
     }
   }
 }
 
-Columns columns_for(const Dense& x, int64 shares) {
+Columns columns_for(const Dense& x, int64 chunks) {
   const bool side_by_side = std::abs(x.col_stride) < std::abs(x.row_stride);
   const int width = !side_by_side ? 1 : x.cols <= 2 ? 1 : x.cols <= 4 ? 2 : (x.cols - 1) % 16 < 8 ? 4 : 8;
   int columns = kColumns;
-  while (columns > 2 * width && shares * ceil_div(x.cols, columns) < kBlocks) columns /= 2;
+  while (columns > 2 * width && chunks * ceil_div(x.cols, columns) < kBlocks) columns /= 2;
   return {width, columns};
 }
 
@@ -115,7 +116,7 @@ bool in_pairs(const Dense& x) {
          reinterpret_cast<std::uintptr_t>(x.as<V>()) % (2 * sizeof(V)) == 0;
 }
 
-const MatvecRow* taking_over(const Matrix& a, Op op, int64 longest, bool vector) {
+const MatvecRow* replacement(const Matrix& a, Op op, int64 longest, bool vector) {
   static const MatvecRow by_warp = gather_by_warp(), by_merge = gather_by_merge();
   const int64 rows = op.transposed ? a.cols : a.rows;
   if (vector && a.structure->stored() > kLongMean * rows) return &by_warp;
@@ -126,14 +127,14 @@ template <class U, class V>
 struct Stream {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
-    const std::shared_ptr<ResidentShares> shares = shares_of_rows(a, op, kProducts);
-    if (const MatvecRow* other = taking_over(a, op, shares->longest, x.cols == 1)) {
+    const std::shared_ptr<ResidentChunks> chunks = chunks_of_rows(a, op, kProducts);
+    if (const MatvecRow* other = replacement(a, op, chunks->longest, x.cols == 1)) {
       return other->typed(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
     }
     const Rows<U> rows = Rows<U>::of(a, op);
     const Update<T> update(alpha, beta);
-    const auto* first = shares->first.as<const std::int64_t>();
-    const auto count = static_cast<unsigned>(shares->count);
+    const auto* first = chunks->first.as<const std::int64_t>();
+    const auto count = static_cast<unsigned>(chunks->count);
     Block<const V> from(x);
     Block<T> to(y);
     if (x.cols == 1) {
@@ -145,7 +146,7 @@ struct Stream {
       if (in_pairs<V>(x)) kernel = stream_block<true, U, V>;
     }
     const Columns by = columns_for(x, count);
-    const int64 most = int64{65535} * by.columns;  // columns of x that a grid takes
+    const int64 most = int64{65535} * by.columns;  // columns of x in a grid
     for (int64 c = 0; c < x.cols; c += most) {
       const int cols = static_cast<int>(std::min(x.cols - c, most));
       launch("matvec", kernel, dim3(count, static_cast<unsigned>(ceil_div(cols, by.columns))), dim3(kThreads), rows,
@@ -156,9 +157,9 @@ struct Stream {
 };
 
 void prepare(const Matrix& a, Op op) {
-  const int64 longest = shares_of_rows(a, op, kProducts)->longest;
+  const int64 longest = chunks_of_rows(a, op, kProducts)->longest;
   for (const bool vector : {true, false}) {
-    const MatvecRow* const other = taking_over(a, op, longest, vector);
+    const MatvecRow* const other = replacement(a, op, longest, vector);
     if (other) other->prepare(a, op);
   }
 }

@@ -1,8 +1,8 @@
-// Y = alpha op(A) X + beta Y by rows, of a block of columns: the entries of a share lie in shared memory (stream.cu).
+// Y = alpha op(A) X + beta Y by rows, of a block of columns: the entries of a chunk are in shared memory (stream.cu).
 //
-// A thread takes two columns of a row: threads side by side take the columns of X side by side, where these lie so, and
-// share long rows out. So a block reads its entries once for all of its columns, and rows of X and Y in pieces as long
-// as they are.
+// A thread computes two columns of a row. If the columns of X are contiguous, neighbouring threads compute neighbouring
+// columns; several threads divide the entries of a long row. So a block reads its entries once for all of its columns,
+// and complete contiguous parts of the rows of X and Y.
 #pragma once
 
 #include <type_traits>
@@ -12,28 +12,29 @@
 
 namespace diagsparse::cuda::rows::stream {
 
-// How a block of columns is shared out: `width` threads side by side take 2 * width columns of a row, and a block
-// `columns` of them.
+// How a block of columns is divided: `width` neighbouring threads compute 2 * width columns of a row, and a thread
+// block computes `columns` of them.
 struct Columns {
   int width, columns;
 };
 
-// Two columns of x: side by side where Pairs, at an address that is a multiple of both, else `apart` elements apart.
+// Loads two columns of x. If Pairs, they are contiguous, at an address aligned to both; otherwise they are `apart`
+// elements apart.
 template <bool Pairs, class V>
 __device__ void load_two(const V* p, int64 apart, V& left, V& right) {
   if constexpr (Pairs) {
-    using Piece = std::conditional_t<sizeof(V) == 4, uint2, uint4>;
-    static_assert(2 * sizeof(V) == sizeof(Piece));
-    const Piece piece = __ldg(reinterpret_cast<const Piece*>(p));
-    __builtin_memcpy(&left, &piece, sizeof(V));
-    __builtin_memcpy(&right, reinterpret_cast<const char*>(&piece) + sizeof(V), sizeof(V));
+    using Packet = std::conditional_t<sizeof(V) == 4, uint2, uint4>;
+    static_assert(2 * sizeof(V) == sizeof(Packet));
+    const Packet packet = __ldg(reinterpret_cast<const Packet*>(p));
+    __builtin_memcpy(&left, &packet, sizeof(V));
+    __builtin_memcpy(&right, reinterpret_cast<const char*>(&packet) + sizeof(V), sizeof(V));
   } else {
     left = load(p), right = load(p + apart);
   }
 }
 
-// Adds the products of every step-th entry with two columns of x, from entry e on, several of them on their way.
-// entry(e, value) is the column of A.
+// Adds the products of every step-th entry with two columns of x, from entry e on, several of them in flight together.
+// entry(e, value) returns the column of A.
 template <bool Pairs, class U, class V, class T, class Entry>
 __device__ void add_products(T (&sum)[2], int e, int end, int step, const Entry& entry, const V* x, int64 row,
                              int64 apart) {
@@ -65,21 +66,21 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
     stream_block(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int cols,
                  const Columns by, const __grid_constant__ Update<Product<U, V>> update, const std::int64_t* first) {
   using T = Product<U, V>;
-  constexpr int widest = 8, batch = 4;  // threads over columns; rows of the list that are summed together
+  constexpr int widest = 8, batch = 4;  // threads across columns; rows of the list that are summed together
   __shared__ U values[kProducts];
   __shared__ std::int32_t columns[kProducts];
   __shared__ T parts[batch][kWarps][2 * widest];
   __shared__ int list[kListed], listed;
-  const Share share(a.indptr, first);
-  const int width = by.width, group = 2 * width, mean = share.mean();
-  int team = width;  // threads that take a row: as many as there are, and four entries for each
-  while (team < 32 && 2 * team * share.rows <= kThreads && 8 * team <= mean * width) team *= 2;
-  const int lanes = team / width, lane = threadIdx.x % team / width, place = threadIdx.x % width;
+  const Chunk chunk(a.indptr, first);
+  const int width = by.width, group = 2 * width, mean = chunk.mean();
+  int team = width;  // threads per row: as many as there are, with at least four entries each
+  while (team < 32 && 2 * team * chunk.rows <= kThreads && 8 * team <= mean * width) team *= 2;
+  const int lanes = team / width, lane = threadIdx.x % team / width, position = threadIdx.x % width;
 
   if (threadIdx.x == 0) listed = 0;
-  const Fetched<U> fetched(a, share);
-  Row row(share, threadIdx.x / team);
-  fetched.each(share, [&](int k, int e) {
+  const Fetched<U> fetched(a, chunk);
+  Row row(chunk, threadIdx.x / team);
+  fetched.each(chunk, [&](int k, int e) {
     values[e] = conjugate_if(conj, fetched.values[k]);
     columns[e] = fetched.columns[k];
   });
@@ -90,11 +91,12 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
     return columns[e];
   };
   const auto stored = [&](int e, U& value) {
-    value = conjugate_if(conj, a.value(share.entry + e));
-    return load(a.indices + share.entry + e);
+    value = conjugate_if(conj, a.value(chunk.entry + e));
+    return load(a.indices + chunk.entry + e);
   };
-  // This thread's columns of a group: c and c + apart. Those that are not there are computed as others and not written.
-  const int own = Pairs ? 2 * place : place, apart = Pairs ? 1 : width;
+  // This thread's columns of a group: c and c + apart. If the second one does not exist, the first is computed instead
+  // and not written.
+  const int own = Pairs ? 2 * position : position, apart = Pairs ? 1 : width;
   const int begin_col = blockIdx.y * by.columns, end_col = min(cols, begin_col + by.columns);
   const auto add = [&](T(&sum)[2], int c, int e, int end, int step, const auto& entry) {
     if (c >= end_col) return;
@@ -102,34 +104,34 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
     add_products<Pairs, U>(sum, e, end, step, entry, x.data + c * x.col, x.row, other);
   };
   const auto write = [&](int i, int c, T sum) {
-    if (c < end_col) update.one(y.data + (share.row + i) * y.row + c * y.col, sum);
+    if (c < end_col) update.one(y.data + (chunk.row + i) * y.row + c * y.col, sum);
   };
 
-  for (int base = 0; base < share.rows; base += kThreads / team) {  // all threads of a warp go on together
+  for (int base = 0; base < chunk.rows; base += kThreads / team) {  // all threads of a warp advance together
     const int i = base + threadIdx.x / team;
-    const bool there = i < share.rows;
-    const bool much = row.end - row.begin > kMuch * lanes;
-    if (there && much && threadIdx.x % team == 0) list[atomicAdd(&listed, 1)] = i;
+    const bool there = i < chunk.rows;
+    const bool is_long = row.end - row.begin > kLongFactor * lanes;
+    if (there && is_long && threadIdx.x % team == 0) list[atomicAdd(&listed, 1)] = i;
     for (int c = begin_col + own; c - own < end_col; c += group) {
       T sum[2]{};
-      if (!much) add(sum, c, row.begin + lane, row.end, lanes, fits);
+      if (!is_long) add(sum, c, row.begin + lane, row.end, lanes, fits);
       for (T& s : sum) s = sum_of_lanes(s, team, width);  // over threads that have the same columns
-      if (there && !much && lane == 0) write(i, c, sum[0]), write(i, c + apart, sum[1]);
+      if (there && !is_long && lane == 0) write(i, c, sum[0]), write(i, c + apart, sum[1]);
     }
-    row = Row(share, i + kThreads / team);
+    row = Row(chunk, i + kThreads / team);
   }
   __syncthreads();
-  if (share.alone && threadIdx.x == 0) list[listed++] = share.rows;
+  if (chunk.oversized && threadIdx.x == 0) list[listed++] = chunk.rows;
   __syncthreads();
 
-  // Rows on the list: each thread of the block takes a part of each.
+  // Rows on the list: every thread of the block processes a part of each.
   for (int done = 0; done < listed; done += batch) {
     const int here = min(batch, listed - done);
     for (int c = begin_col + own; c - own < end_col; c += group) {
       for (int r = 0; r < here; ++r) {
-        const int i = list[done + r], e = share.begin(i) + threadIdx.x / width, end = share.begin(i + 1);
+        const int i = list[done + r], e = chunk.begin(i) + threadIdx.x / width, end = chunk.begin(i + 1);
         T sum[2]{};
-        if (i < share.rows) add(sum, c, e, end, kThreads / width, fits);
+        if (i < chunk.rows) add(sum, c, e, end, kThreads / width, fits);
         else add(sum, c, e, end, kThreads / width, stored);
         for (T& s : sum) s = sum_of_lanes(s, 32, width);
         if (threadIdx.x % 32 < width) {

@@ -1,4 +1,4 @@
-// The rows that a block of the kernels "stream" takes, and their entries, read in long runs (stream.cu).
+// The rows that a block of the "stream" kernels processes, and their entries, which it reads in order (stream.cu).
 #pragma once
 
 #include "device/dense.cuh"
@@ -7,57 +7,57 @@
 namespace diagsparse::cuda::rows::stream {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kEach = 4, kProducts = kThreads * kEach;
-constexpr int kMuch = 32;                   // times as many entries as threads: a longer row goes on the list
-constexpr int kListed = kProducts / kMuch;  // rows on it, with the last one
+constexpr int kLongFactor = 32;                   // ratio of entries to threads above which a row is put on the list
+constexpr int kListed = kProducts / kLongFactor;  // rows on the list, including the last one
 
-// A block's rows, and their entries from the first on. The last row may be too long to count among them.
-struct Share {
-  const std::int64_t* indptr;  // of the first row
+// A block's rows, and their entries from the first on. If the last row is too long, it is not counted among them.
+struct Chunk {
+  const std::int64_t* indptr;  // pointer of the first row
   int64 entry;
   int row, rows, entries;
-  bool alone;  // one more row follows, of more entries than fit
+  bool oversized;  // one more row follows, with more entries than fit
 
-  __device__ Share(const std::int64_t* of_all, const std::int64_t* first)
+  __device__ Chunk(const std::int64_t* of_all, const std::int64_t* first)
       : row(static_cast<int>(first[blockIdx.x])), rows(static_cast<int>(first[blockIdx.x + 1]) - row) {
     indptr = of_all + row;
     entry = indptr[0];
     const int64 all = indptr[rows] - entry;
-    alone = all > kProducts;
-    if (alone) --rows;
-    entries = alone ? begin(rows) : static_cast<int>(all);
+    oversized = all > kProducts;
+    if (oversized) --rows;
+    entries = oversized ? begin(rows) : static_cast<int>(all);
   }
   // Where row i begins, counted from the first entry.
   __device__ int begin(int i) const { return static_cast<int>(indptr[i] - entry); }
   __device__ int mean() const { return entries / max(rows, 1); }
 };
 
-// Bounds of row i, none of a row that is not there.
+// Bounds of row i; empty if the row does not exist.
 struct Row {
   int begin = 0, end = 0;
 
-  __device__ Row(const Share& share, int i) {
-    if (i < share.rows) begin = share.begin(i), end = share.begin(i + 1);
+  __device__ Row(const Chunk& chunk, int i) {
+    if (i < chunk.rows) begin = chunk.begin(i), end = chunk.begin(i + 1);
   }
 };
 
-// The entries of a share, of which thread t has t, t + kThreads, ..., all on their way at once.
+// The entries of a chunk. Thread t holds t, t + kThreads, ..., all loaded at once.
 template <class U>
 struct Fetched {
   U values[kEach];
   std::int32_t columns[kEach];
 
-  __device__ Fetched(const Rows<U>& a, const Share& share) {
-    each(share, [&](int k, int e) {
-      values[k] = a.value_once(share.entry + e);
-      columns[k] = load_once(a.indices + share.entry + e);
+  __device__ Fetched(const Rows<U>& a, const Chunk& chunk) {
+    each(chunk, [&](int k, int e) {
+      values[k] = a.value_once(chunk.entry + e);
+      columns[k] = load_once(a.indices + chunk.entry + e);
     });
   }
   template <class F>
-  static __device__ void each(const Share& share, const F& f) {
+  static __device__ void each(const Chunk& chunk, const F& f) {
 #pragma unroll
     for (int k = 0; k < kEach; ++k) {
       const int e = threadIdx.x + k * kThreads;
-      if (e < share.entries) f(k, e);
+      if (e < chunk.entries) f(k, e);
     }
   }
 };

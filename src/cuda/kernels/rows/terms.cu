@@ -1,11 +1,12 @@
 // C = alpha A B + beta C of csr, entry by entry of C, from lists: "terms".
 //
-//   A: m x l, B: l x n, C: m x n, whose structure the plan has. Entry c of C is the sum of the terms t from first[c] to
-//   first[c + 1], each A.values[left[t]] times B.values[right[t]]; they stand in the order of A's columns.
+//   A: m x l, B: l x n, C: m x n, whose structure is in the plan. Entry c of C is the sum of the terms t from first[c]
+//   to first[c + 1], each A.values[left[t]] times B.values[right[t]], in the order of A's columns.
 //
-// The plan lists the terms: 8 bytes each and 4 an entry of C; pairs.cuh adds them up. So C is written once, no thread
-// waits for another's row, and lengths of rows do not matter: it is the fastest where there is memory for the lists.
-// "hash" takes each sum in the same order: both have the same bits, on every run.
+// The plan lists the terms, with 8 bytes per term and 4 per entry of C; pairs.cuh adds them. C is written once, no
+// thread waits for the row of another, and the lengths of rows do not matter. It is the fastest kernel if there is
+// enough memory for the lists. "hash" adds the terms of each sum in the same order, so both give the same bits, on
+// every run.
 #include "device/resident.cuh"
 #include "device/values.cuh"
 #include "entries/row_products.cuh"
@@ -18,7 +19,7 @@ namespace {
 
 struct ResidentTerms {
   Array first, pairs, many;  // int32; left << 32 | right; the entries with many terms
-  int64 count = 0;           // of entries of C
+  int64 count = 0;           // number of entries of C
 
   template <class F>
   void visit(const F& f) const {
@@ -28,8 +29,8 @@ struct ResidentTerms {
   }
 };
 
-// A thread takes a product of a range and writes which entry of C it belongs to, counted from that of the range's
-// first.
+// A thread processes a product of a range and writes the entry of C to which it belongs, counted from the first entry
+// of the range.
 __global__ void __launch_bounds__(kBlock)
     write_entries(const RowProducts products, const RowRange range, const int64* indptr, const std::int32_t* indices,
                   Key* keys, int64* pairs) {
@@ -65,9 +66,9 @@ std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
   for (const RowRange& range : list.ranges()) {
     Keys keys(range.count);
     launch("write entries", write_entries, blocks(range.count), dim3(kBlock), list.on_device(), range, indptr,
-           c.at("indices").as<const std::int32_t>(), keys.key(), keys.place());
+           c.at("indices").as<const std::int32_t>(), keys.key(), keys.position());
     sort(keys, width_in_bits(result->count));
-    CUDA_CALL(cudaMemcpyAsync(result->pairs.as<Key>() + range.first, keys.place(), 8 * range.count,
+    CUDA_CALL(cudaMemcpyAsync(result->pairs.as<Key>() + range.first, keys.position(), 8 * range.count,
                               cudaMemcpyDeviceToDevice, stream()));
     launch("find first", find_first, blocks(range.count), dim3(kBlock), static_cast<const Key*>(keys.key()), range,
            indptr, first);
@@ -81,7 +82,7 @@ std::shared_ptr<ResidentTerms> terms_of(const Plan& plan) {
   return cached<ResidentTerms>(plan.cache, "terms", [&] { return list_terms(plan); });
 }
 
-// An entry of C.
+// Writes an entry of C.
 template <class T>
 struct ToEntry {
   T* c;

@@ -1,62 +1,62 @@
-// Y = A X where a block of threads brings all that its rows need into shared memory at once: what kernel "row" runs for
-// large matrices where X is contiguous, what a good number of rows needs finds room, and
-//   - X is a block of columns whose rows come in pieces of 16 bytes, or
-//   - X is a vector, and the stored values of A are narrower than its own.
+// Y = A X, where a thread block first copies everything that its rows need into shared memory. Kernel "row" runs it for
+// large matrices if X is contiguous, the data of enough rows fits into shared memory, and
+//   - X is a block of columns whose rows consist of packets of 16 bytes, or
+//   - X is a vector, and the stored values of A are narrower than those of X.
 //
-//   op(A): m x n, as in matvec/row.cu.  X: n x k, rows one after the other.  Y: m x k.  A sum adds up in the order of
-//   the list: the same bits on every run.
+//   op(A): m x n, as in diagonals/row.cu.  X: n x k, rows one after the other.  Y: m x k.  The terms of a sum are added
+//   in the order of the list, so every run gives the same bits.
 //
-// By bulk copies (see fetch.cuh) come a run of each diagonal, and each row of X once. Rows of a few strips, which are
+// A segment of each diagonal is copied by a bulk copy (see fetch.cuh), and each row of X once. A few strips, which are
 // neighbouring lines of a stencil's grid, together need fewer rows of X:
 //
-//     . x x x x x x .     strips; a block takes the rows y of four of them and brings the rows x of six,
-//     . x y y y y x .     where four blocks of one strip each would bring three
+//     . x x x x x x .     strips; a block computes the rows y of four of them and copies the rows x of six,
+//     . x y y y y x .     whereas four blocks of one strip each would copy three
 //     . x y y y y x .
-//     . x y y y y x .     Of a block of columns a thread takes 16 bytes of three neighbouring rows of Y. Of
-//     . x y y y y x .     neighbouring diagonals it reads one row of X each: the others are those of the diagonal
-//     . x x x x x x .     before. Of a vector it takes two rows, 32 apart: a warp reads and writes neighbours.
+//     . x y y y y x .     For a block of columns, a thread computes 16 bytes of three neighbouring rows of Y. For
+//     . x y y y y x .     neighbouring diagonals it reads only one row of X each: the others are those of the previous
+//     . x x x x x x .     diagonal. For a vector it computes two rows, 32 apart: a warp reads and writes neighbours.
 #pragma once
 
 #include "device/dense.cuh"
 #include "device/fetch.cuh"
 #include "device/values.cuh"
-#include "kernels/matvec/pieces.cuh"
+#include "kernels/matvec/packets.cuh"
 #include "kernels/matvec/terms.cuh"
 #include "kernels/window/slabs.hpp"
 
 namespace diagsparse::cuda::window {
 
-// What products keep with a matrix, for rows of X of so many bytes.
+// What products cache with a matrix, for rows of X of this size in bytes.
 struct ResidentWindows {
-  Share share;
+  Policy policy;
   Slabs slabs;
-  Room room;
-  int terms, brought;
+  SharedLayout shared_layout;
+  int terms, staged;
   Array list;
-  bool pay = false;
+  bool worthwhile = false;
 
-  static std::shared_ptr<ResidentWindows> result(const Share& share, const std::vector<Term>& terms, int64 rows,
+  static std::shared_ptr<ResidentWindows> result(const Policy& policy, const std::vector<Term>& terms, int64 rows,
                                                  int item, int64 row) {
     const matvec::Interior interior(terms, rows);
     const Term *begin = terms.data() + interior.term, *end = terms.data() + interior.term_end;
-    const Choice choice = choose(share, begin, end, interior.first, interior.last, rows, item, row);
-    const int bytes = choice.pay ? static_cast<int>(row) : 16;
-    const BroughtList list(begin, choice.pay ? end : begin, choice.slabs, bytes);
-    return std::make_shared<ResidentWindows>(share, choice, list, Room(choice.slabs, list, item, bytes));
+    const Choice choice = choose(policy, begin, end, interior.first, interior.last, rows, item, row);
+    const int bytes = choice.worthwhile ? static_cast<int>(row) : 16;
+    const StagedList list(begin, choice.worthwhile ? end : begin, choice.slabs, bytes);
+    return std::make_shared<ResidentWindows>(policy, choice, list, SharedLayout(choice.slabs, list, item, bytes));
   }
 
-  ResidentWindows(const Share& share, const Choice& choice, const BroughtList& list, const Room& room)
-      : share(share),
+  ResidentWindows(const Policy& policy, const Choice& choice, const StagedList& list, const SharedLayout& shared_layout)
+      : policy(policy),
         slabs(choice.slabs),
-        room(room),
+        shared_layout(shared_layout),
         terms(list.runs / slabs.strips),
-        brought(static_cast<int>(list.items.size())),
+        staged(static_cast<int>(list.items.size())),
         list(upload(list.items)),
-        pay(choice.pay) {}
+        worthwhile(choice.worthwhile) {}
 
-  // Threads that leave as few idle as may be, of rows in so many pieces.
-  int threads(int pieces) const {
-    const int all = slabs.strips * (slabs.stretch / share.rows) * pieces, rounds = (all + kBlock - 1) / kBlock;
+  // The number of threads that leaves the fewest idle, if a row consists of this many packets.
+  int threads(int packets) const {
+    const int all = slabs.strips * (slabs.segment / policy.rows) * packets, rounds = (all + kBlock - 1) / kBlock;
     return ((all + rounds - 1) / rounds + 31) / 32 * 32;
   }
 
@@ -66,102 +66,104 @@ struct ResidentWindows {
   }
 };
 
-inline std::shared_ptr<ResidentWindows> windows_of(const Share& share, const Matrix& a, Op op, int item, int64 row) {
+inline std::shared_ptr<ResidentWindows> windows_of(const Policy& policy, const Matrix& a, Op op, int item, int64 row) {
   const Layout& layout = a.layout();
-  const std::string key = (op.transposed ? "windows T " : "windows N ") + std::to_string(share.apart) + " " +
+  const std::string key = (op.transposed ? "windows T " : "windows N ") + std::to_string(policy.apart) + " " +
                           std::to_string(item) + " " + std::to_string(row);
   return cached<ResidentWindows>(layout.cache(), key.c_str(), [&] {
     const int64 rows = op.transposed ? a.cols : a.rows;
-    return ResidentWindows::result(share, row_sums(packed_spans_of(layout, op)).terms, rows, item, row);
+    return ResidentWindows::result(policy, row_sums(packed_spans_of(layout, op)).terms, rows, item, row);
   });
 }
 
-// What a thread takes of a row at once.
+// The part of a row that a thread processes at once.
 template <class V>
 struct OfBlocks {
-  using Piece = uint4;
-  static constexpr Share share = kOfBlocks;
+  using Packet = uint4;
+  static constexpr Policy policy = kOfBlocks;
 };
 template <class V>
 struct OfVectors {
-  using Piece = Bits<V>;
-  static constexpr Share share = kOfVectors;
+  using Packet = Bits<V>;
+  static constexpr Policy policy = kOfVectors;
 };
 
-// The blocks at the ends of the matrix, which are slow, come first.
+// The blocks at the ends of the matrix, which are slow, have the lowest indices.
 template <class Way, class U, class V>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
-    rows_in_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ Room room, const Brought* list,
-                    int brought, int per_strip, const Term* terms, int count, const U* values, bool conj, const V* x,
-                    const Block<Product<U, V>> y, const __grid_constant__ Update<Product<U, V>> update) {
+    rows_in_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ SharedLayout shared_layout,
+                    const StagedItem* list, int staged, int per_strip, const Term* terms, int count, const U* values,
+                    bool conj, const V* x, const Block<Product<U, V>> y,
+                    const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  using Piece = typename Way::Piece;
-  constexpr int width = sizeof(Piece) / sizeof(V), item = sizeof(U), each = Way::share.rows, apart = Way::share.apart;
-  constexpr bool one = apart > 1;  // a piece is a row
+  using Packet = typename Way::Packet;
+  constexpr int width = sizeof(Packet) / sizeof(V), item = sizeof(U), each = Way::policy.rows,
+                apart = Way::policy.apart;
+  constexpr bool one = apart > 1;  // a packet is a row
   constexpr int unroll = one ? 4 : 2;
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
-  BroughtTerm* near = reinterpret_cast<BroughtTerm*>(shared + room.terms);
-  const unsigned turned = blockIdx.x + slabs.last, block = turned < slabs.blocks ? turned : turned - slabs.blocks;
+  StagedTerm* near = reinterpret_cast<StagedTerm*>(shared + shared_layout.terms);
+  const unsigned rotated = blockIdx.x + slabs.last, block = rotated < slabs.blocks ? rotated : rotated - slabs.blocks;
   const bool inside = block >= slabs.first && block < slabs.last;
-  const int64 in_strip = static_cast<int64>(block % slabs.stretches) * slabs.stretch;
-  const int64 start = block / slabs.stretches * (slabs.strips * slabs.stride) + in_strip;
+  const int64 in_strip = static_cast<int64>(block % slabs.segments) * slabs.segment;
+  const int64 start = block / slabs.segments * (slabs.strips * slabs.stride) + in_strip;
   const char* all_x = reinterpret_cast<const char*>(x);
   if (inside) {
     const int runs = per_strip * slabs.strips, own = across_warps();
-    Brought b = list[min(own, brought - 1)];
+    StagedItem b = list[min(own, staged - 1)];
     if (threadIdx.x == 0) copies.begin(blockDim.x);
     __syncthreads();
-    const char *from_x = all_x + start * room.row, *from_a = reinterpret_cast<const char*>(values + start);
+    const char *from_x = all_x + start * shared_layout.row, *from_a = reinterpret_cast<const char*>(values + start);
     const int shift = since_border(from_x, kSector);
 #pragma unroll 1
-    for (int k = own; k < brought; k += blockDim.x) {
+    for (int k = own; k < staged; k += blockDim.x) {
       if (k != own) b = list[k];
       const bool run = k < runs;
-      const int at = shift + b.at * room.row;
-      const char* from = run ? from_a + b.from * item : from_x + b.from * room.row;
-      const int to = run ? room.a + k * room.a_stride + since_border(from, kSector) : at;
+      const int at = shift + b.at * shared_layout.row;
+      const char* from = run ? from_a + b.from * item : from_x + b.from * shared_layout.row;
+      const int to = run ? shared_layout.a + k * shared_layout.a_stride + since_border(from, kSector) : at;
       if (run) near[k] = {to, at, b.follows, b.conjugated};
-      copies.start(shared + to, from, run ? slabs.stretch * item : b.rows * room.row);
+      copies.start(shared + to, from, run ? slabs.segment * item : b.rows * shared_layout.row);
     }
     copies.started();
     copies.wait(0);
   }
-  const auto a_row = [&] { return one ? static_cast<int>(sizeof(Piece)) : room.row; };  // bytes
-  const int pieces = a_row() / static_cast<int>(sizeof(Piece)), groups = slabs.stretch / each;
+  const auto a_row = [&] { return one ? static_cast<int>(sizeof(Packet)) : shared_layout.row; };  // bytes per row
+  const int packets = a_row() / static_cast<int>(sizeof(Packet)), groups = slabs.segment / each;
 #pragma unroll 1
-  for (int e = threadIdx.x; e < slabs.strips * groups * pieces; e += blockDim.x) {
-    const int g = e / pieces, strip = g / groups, of_strip = g % groups;
-    const int in_stretch = one ? of_strip / apart * (apart * each) + of_strip % apart : of_strip * each;
-    const int column = static_cast<int>(sizeof(Piece)) * (e % pieces);
-    const int64 row = start + strip * slabs.stride + in_stretch;
-    const int64 own = min(slabs.stride - in_strip - in_stretch, slabs.rows - row);
+  for (int e = threadIdx.x; e < slabs.strips * groups * packets; e += blockDim.x) {
+    const int g = e / packets, strip = g / groups, of_strip = g % groups;
+    const int in_segment = one ? of_strip / apart * (apart * each) + of_strip % apart : of_strip * each;
+    const int column = static_cast<int>(sizeof(Packet)) * (e % packets);
+    const int64 row = start + strip * slabs.stride + in_segment;
+    const int64 own = min(slabs.stride - in_strip - in_segment, slabs.rows - row);
     if (own <= 0) continue;
-    Piece of_x[each];
+    Packet of_x[each];
     T sums[each][width] = {};
-    const auto add = [&](int p, bool turned, U value) {
-      const auto factor = conjugate_if(turned, arithmetic(value));
+    const auto add = [&](int p, bool conjugate, U value) {
+      const auto factor = conjugate_if(conjugate, arithmetic(value));
       V columns[width];
       memcpy(columns, &of_x[p], sizeof columns);
 #pragma unroll
       for (int c = 0; c < width; ++c) sums[p][c] += multiply(factor, columns[c]);
     };
     if (inside) {
-      const BroughtTerm* own_terms = near + strip * per_strip;
-      const char *local_a = shared + in_stretch * item, *local_x = shared + in_stretch * a_row() + column;
+      const StagedTerm* own_terms = near + strip * per_strip;
+      const char *local_a = shared + in_segment * item, *local_x = shared + in_segment * a_row() + column;
 #pragma unroll unroll
       for (int t = 0; t < per_strip; ++t) {
-        const BroughtTerm term = own_terms[t];
+        const StagedTerm term = own_terms[t];
         const auto row_of_x = [&](int p) {
-          return *reinterpret_cast<const Piece*>(local_x + term.x + p * (apart * a_row()));
+          return *reinterpret_cast<const Packet*>(local_x + term.x + p * (apart * a_row()));
         };
 #pragma unroll
         for (int p = 0; p + 1 < each; ++p) of_x[p] = !one && term.follows ? of_x[p + 1] : row_of_x(p);
         of_x[each - 1] = row_of_x(each - 1);
         const Bits<U>* own_a = reinterpret_cast<const Bits<U>*>(local_a + term.a);
-        const bool turned = is_complex<U> && conj != static_cast<bool>(term.conjugated);
+        const bool conjugate = is_complex<U> && conj != static_cast<bool>(term.conjugated);
 #pragma unroll
-        for (int p = 0; p < each; ++p) add(p, turned, from_bits<U>(own_a[p * apart]));
+        for (int p = 0; p < each; ++p) add(p, conjugate, from_bits<U>(own_a[p * apart]));
       }
     } else {
 #pragma unroll unroll
@@ -173,7 +175,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
         for (int p = 0; p < each; ++p) {
           if (!holds(p)) continue;
           of_a[p] = load(values + term.u + row + p * apart);
-          of_x[p] = __ldg(reinterpret_cast<const Piece*>(all_x + (term.v + row + p * apart) * a_row() + column));
+          of_x[p] = __ldg(reinterpret_cast<const Packet*>(all_x + (term.v + row + p * apart) * a_row() + column));
         }
 #pragma unroll
         for (int p = 0; p < each; ++p) {
@@ -184,28 +186,28 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
 #pragma unroll
     for (int p = 0; p < each; ++p) {
       if (p * apart < own)
-        matvec::update_piece(update, y.data + (row + p * apart) * y.row + e % pieces * width, sums[p]);
+        matvec::update_packet(update, y.data + (row + p * apart) * y.row + e % packets * width, sums[p]);
     }
   }
 }
 
-// Whether it has multiplied.
+// Returns whether the product has been computed.
 template <class Way, class U, class V>
-bool multiply_windows(const Matrix& a, Op op, const matvec::ResidentTerms& kept, const Dense& x, const Dense& y,
-                      const Update<Product<U, V>>& update) {
+bool multiply_windows(const Matrix& a, Op op, const matvec::ResidentTerms& resident_data, const Dense& x,
+                      const Dense& y, const Update<Product<U, V>>& update) {
   constexpr auto kernel = rows_in_windows<Way, U, V>;
-  constexpr int piece = sizeof(typename Way::Piece);
-  if (y.rows < Way::share.matrix_rows || x.row_stride != x.cols) return false;
+  constexpr int packet = sizeof(typename Way::Packet);
+  if (y.rows < Way::policy.matrix_rows || x.row_stride != x.cols) return false;
   const Limits& limits = cuda::limits<kernel>();
   if (!limits.bulk_copies) return false;
   const std::shared_ptr<ResidentWindows> windows =
-      windows_of(Way::share, a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
-  if (!windows->pay || windows->room.total > limits.shared) return false;
+      windows_of(Way::policy, a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
+  if (!windows->worthwhile || windows->shared_layout.total > limits.shared) return false;
   launch_shared("matvec row", kernel, dim3(windows->slabs.blocks),
-                dim3(static_cast<unsigned>(windows->threads(windows->room.row / piece))), windows->room.total,
-                windows->slabs, windows->room, windows->list.as<const Brought>(), windows->brought, windows->terms,
-                kept.terms_begin(), kept.count, a.values.as<U>(), op.conjugated, x.as<V>(), Block<Product<U, V>>(y),
-                update);
+                dim3(static_cast<unsigned>(windows->threads(windows->shared_layout.row / packet))),
+                windows->shared_layout.total, windows->slabs, windows->shared_layout,
+                windows->list.as<const StagedItem>(), windows->staged, windows->terms, resident_data.terms_begin(),
+                resident_data.count, a.values.as<U>(), op.conjugated, x.as<V>(), Block<Product<U, V>>(y), update);
   return true;
 }
 

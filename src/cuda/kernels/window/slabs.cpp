@@ -1,4 +1,4 @@
-// Windows of x: which rows share one in shared memory.
+// Windows of x: selects the rows that share one in shared memory.
 #include "kernels/window/slabs.hpp"
 
 #include <algorithm>
@@ -9,10 +9,10 @@ namespace diagsparse::cuda::window {
 
 namespace {
 
-constexpr int kMostRuns = 1024;  // a block
+constexpr int kMostRuns = 1024;  // most runs per block
 
-// The commonest distance of neighbouring groups of near diagonals: of a stencil, from strip to strip of its grid. 0:
-// there is one group.
+// The most common distance between neighbouring groups of close diagonals: for a stencil, the distance between the
+// strips of its grid. 0 if there is only one group.
 int64 common_stride(const Term* begin, const Term* end) {
   constexpr int64 near = 64;
   std::map<int64, int> distances;
@@ -30,7 +30,7 @@ int64 common_stride(const Term* begin, const Term* end) {
 
 }  // namespace
 
-BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs, int row) {
+StagedList::StagedList(const Term* begin, const Term* end, const Slabs& slabs, int row) {
   struct Window {
     int64 from, to;
     int at;
@@ -39,7 +39,7 @@ BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs,
   for (int strip = 0; strip < slabs.strips; ++strip) {
     for (const Term* t = begin; t != end; ++t) {
       const int64 from = strip * slabs.stride + t->v;
-      all.push_back({from, from + slabs.stretch, 0});
+      all.push_back({from, from + slabs.segment, 0});
     }
   }
   std::sort(all.begin(), all.end(), [](const Window& a, const Window& b) { return a.from < b.from; });
@@ -47,8 +47,8 @@ BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs,
     if (windows.empty() || w.from > windows.back().to) windows.push_back(w);
     else windows.back().to = std::max(windows.back().to, w.to);
   }
-  // All lie as far behind a 32-byte border as in memory, or half of it. Copies of both neighbours may reach into the
-  // 16 bytes between windows of narrower rows.
+  // All windows have the same misalignment to 32 bytes as in memory, or half of it. For narrower rows, the copies of
+  // both neighbours may reach into the 16 bytes between windows.
   const int border = std::max(2, 32 / row), between = row < 16 ? 16 / row : 0;
   for (Window& w : windows) {
     if (rows > 0) rows += between;
@@ -69,34 +69,35 @@ BroughtList::BroughtList(const Term* begin, const Term* end, const Slabs& slabs,
   for (const Window& w : windows) items.push_back({w.from, w.at, static_cast<int>(w.to - w.from), false, false});
 }
 
-Room::Room(const Slabs& slabs, const BroughtList& list, int item, int row) : row(row) {
+SharedLayout::SharedLayout(const Slabs& slabs, const StagedList& list, int item, int row) : row(row) {
   const auto next = [](int64 bytes) { return (bytes + kSector - 1) / kSector * kSector; };
   const int64 begin = next((row < 16 ? kSector : kSector / 2) + static_cast<int64>(list.rows) * row);
-  a_stride = static_cast<int>(next(slabs.stretch * item)) + kSector;  // a run lies behind a border
+  a_stride = static_cast<int>(next(slabs.segment * item)) + kSector;  // a run may be misaligned
   const int64 end = begin + static_cast<int64>(list.runs) * a_stride;
-  const int64 all = end + static_cast<int64>(list.runs) * static_cast<int64>(sizeof(BroughtTerm));
+  const int64 all = end + static_cast<int64>(list.runs) * static_cast<int64>(sizeof(StagedTerm));
   a = static_cast<int>(begin);
   terms = static_cast<int>(end);
   total = static_cast<int>(std::min<int64>(all, std::numeric_limits<int>::max()));
 }
 
-Choice choose(const Share& share, const Term* begin, const Term* end, int64 first, int64 last, int64 rows, int item,
+Choice choose(const Policy& policy, const Term* begin, const Term* end, int64 first, int64 last, int64 rows, int item,
               int64 row) {
-  Choice best{Slabs(rows, rows, 1, share.step)};
-  if (begin == end || row > share.bytes) return best;
+  Choice best{Slabs(rows, rows, 1, policy.step)};
+  if (begin == end || row > policy.bytes) return best;
   const int64 stride = common_stride(begin, end);
   int64 least = std::numeric_limits<int64>::max();
   for (const int strips : {1, 4}) {
     if ((end - begin) * strips > kMostRuns || (strips > 1 && (stride == 0 || stride > rows / strips))) continue;
-    for (int stretch = share.fewest / strips; stretch <= share.most; stretch += share.step) {
-      Slabs slabs(rows, strips > 1 ? stride : rows, strips, stretch);
+    for (int segment = policy.fewest / strips; segment <= policy.most; segment += policy.step) {
+      Slabs slabs(rows, strips > 1 ? stride : rows, strips, segment);
       slabs.set_inside(first, last);
       const int64 blocks = slabs.blocks, inside = slabs.last - slabs.first;
-      const Room room(slabs, BroughtList(begin, end, slabs, static_cast<int>(row)), item, static_cast<int>(row));
-      if (room.total > share.bytes) break;
-      if (4 * inside >= 3 * blocks && blocks * room.total < least) {
+      const SharedLayout shared_layout(slabs, StagedList(begin, end, slabs, static_cast<int>(row)), item,
+                                       static_cast<int>(row));
+      if (shared_layout.total > policy.bytes) break;
+      if (4 * inside >= 3 * blocks && blocks * shared_layout.total < least) {
         best = {slabs, true};
-        least = blocks * room.total;
+        least = blocks * shared_layout.total;
       }
     }
   }

@@ -1,17 +1,18 @@
-// Results in pieces of 16 bytes.
+// Writes results in packets of 16 bytes.
 #pragma once
 
 #include "core/arithmetic.hpp"
 
 namespace diagsparse::cuda::matvec {
 
-// Columns in a piece of 16 bytes.
+// Number of values in a packet of 16 bytes.
 template <class V>
-constexpr int kPiece = 16 / static_cast<int>(sizeof(V));
+constexpr int kPacket = 16 / static_cast<int>(sizeof(V));
 
-// out = alpha sums + beta out for neighbouring elements; in one piece where nothing is read and the address allows it.
+// out = alpha sums + beta out for neighbouring elements. Writes a complete packet if nothing has to be read and the
+// address is aligned.
 template <class T, int Width>
-inline __device__ void update_piece(const Update<T>& update, T* out, const T (&sums)[Width]) {
+inline __device__ void update_packet(const Update<T>& update, T* out, const T (&sums)[Width]) {
   if (update.plain && sizeof(sums) == 16 && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
     uint4 bits;
     memcpy(&bits, sums, 16);

@@ -164,6 +164,6 @@ def test_what_is_no_matrix_is_shown(format):
     kept, index[0] = int(index[0]), N
     for shown in (repr(A), str(A), repr(A.T), A._repr_html_(), repr(ds.plan_matvec(A))):
         assert f"{format}_array" in shown or "csr_array" in shown or "csc_array" in shown
-    assert "written to" in repr(A) and "stored" not in repr(A)
+    assert "were modified" in repr(A) and "stored" not in repr(A)
     index[0] = kept
     assert f"{A.nnz} stored" in repr(A)

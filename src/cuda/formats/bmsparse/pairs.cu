@@ -61,7 +61,7 @@ struct Search {
     if (g == end || other.col[g] != sought) return {};
     Pair pair = traversal.of_b ? Pair{a.block(g), by_column.block(e), a.bitmap(g), by_column.bitmap(e)}
                                : Pair{a.block(e), b.block(g), a.bitmap(e), b.bitmap(g)};
-    pair.nonzero = meet(pair.of_a, pair.of_b);
+    pair.nonzero = has_product(pair.of_a, pair.of_b);
     return pair;
   }
 };

@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 t = thread_index();
   if (t >= count) return;
   const int2 pair = numbers_of(tasks[t]);
-  nonzero[t] = meet(transpose_if(a.transpose, a.stored[pair.x]), transpose_if(b.transpose, b.stored[pair.y]));
+  nonzero[t] = has_product(transpose_if(a.transpose, a.stored[pair.x]), transpose_if(b.transpose, b.stored[pair.y]));
 }
 
 // Gathers the tasks whose product has elements. nonzero: the running sum of their marks.

@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(kBlock)
   unsigned long long leading = 0, following = 0;
   if (i < a.rows) {
     const auto is_before = [&](std::int32_t j) { return j >= 0 && j < half; };
-    const int64 w = bisect(0, a.width, [&](int64 w) { return is_before(a.leads(i, w)); });
-    const bool all = w == a.width || a.leads(i, w) < 0;  // including the padding
+    const int64 w = bisect(0, a.width, [&](int64 w) { return is_before(a.leading_column(i, w)); });
+    const bool all = w == a.width || a.leading_column(i, w) < 0;  // including the padding
     const int64 begin = a.indptr[i], end = a.indptr[i + 1];
     const int64 e = all ? bisect(begin, end, [&](int64 e) { return a.rest_column(e) < half; }) : begin;
     head[i] = static_cast<std::int32_t>(all ? a.width : w);

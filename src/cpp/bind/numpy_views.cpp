@@ -18,7 +18,8 @@ DType dtype_from_name(const std::string& name) {
 py::dtype numpy_dtype(DType t) {
   static std::atomic<PyObject*> cached[kAllTypes];  // one object for each in NumPy, so threads agree
   std::atomic<PyObject*>& type = cached[static_cast<int>(t)];
-  if (!type) type = py::module_::import("diagsparse._backends.types").attr("named_dtype")(dtype_name(t)).release().ptr();
+  if (!type)
+    type = py::module_::import("diagsparse._backends.types").attr("named_dtype")(dtype_name(t)).release().ptr();
   return py::reinterpret_borrow<py::dtype>(type.load());
 }
 

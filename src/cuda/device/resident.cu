@@ -14,8 +14,8 @@ constexpr Term swap_operands(const Term& t) { return {t.v, t.u, t.first, t.last,
 
 // A warp writes the terms of a sum, and a thread every 32nd of a meeting.
 __global__ void __launch_bounds__(kBlock)
-    list_terms(const Sum* sums, int64 count, const PairRange* pair_ranges, const Diagonal* a, const Diagonal* b, int64 inner,
-               bool swapped, Term* terms) {
+    list_terms(const Sum* sums, int64 count, const PairRange* pair_ranges, const Diagonal* a, const Diagonal* b,
+               int64 inner, bool swapped, Term* terms) {
   const int lane = threadIdx.x % 32;
   const int64 warps = static_cast<int64>(gridDim.x) * (kBlock / 32);
   for (int64 d = thread_index() / 32; d < count; d += warps) {

@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kBlock) count_rest(const Csr<float> csr, Leadi
   if (i >= csr.rows) return;
   const std::int32_t* const columns = csr.indices + csr.indptr[i];
   const int64 count = csr.indptr[i + 1] - csr.indptr[i];
-  counts[i] = leading.resident_data(i, columns, count) - leading.of(i, columns, count);
+  counts[i] = leading.count_stored(i, columns, count) - leading.of(i, columns, count);
 }
 
 // A warp processes a row.
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kBlock)
   const int64 i = thread_index() / 32, lane = threadIdx.x % 32;
   if (i >= csr.rows) return;
   const int64 begin = csr.indptr[i],
-              end = begin + leading.resident_data(i, csr.indices + begin, csr.indptr[i + 1] - begin);
+              end = begin + leading.count_stored(i, csr.indices + begin, csr.indptr[i + 1] - begin);
   const int64 middle = end - (indptr[i + 1] - indptr[i]);
   for (int64 w = lane; w < width; w += 32) {
     const bool entry = begin + w < middle;
@@ -98,7 +98,8 @@ __global__ void __launch_bounds__(kBlock) distribute_rows(const EllCsr<T> a, std
   BankOrder bank_order;
   for (int b = 0; b < BankOrder::kBanks; ++b) bank_order.all += bank_order.counts[b] = bank_of[b];
   __syncwarp();
-  if (lane < BankOrder::kBanks) bank_of[lane] = 0;  // from now on, counts the entries of each bank that have been placed
+  if (lane < BankOrder::kBanks)
+    bank_of[lane] = 0;  // from now on, counts the entries of each bank that have been placed
   for (int64 first = 0; first < a.width; first += 32) {
     const int64 w = first + lane;
     const std::int32_t j = w < a.width ? a.head.indices[line + w] : -1;
@@ -132,8 +133,8 @@ __global__ void __launch_bounds__(kBlock) sort_rows(const EllCsr<T> a, std::int3
 // The same matrix, with new arrays for the leading part, which `kernel` writes.
 template <class F>
 Matrix with_new_head(const char* what, const Matrix& m, const F& kernel) {
-  const Shape leads = m.index("ell_indices").shape;
-  Array head = Array::empty(DType::i32, leads), values = Array::empty(m.dtype, {m.values.size()});
+  const Shape head_shape = m.index("ell_indices").shape;
+  Array head = Array::empty(DType::i32, head_shape), values = Array::empty(m.dtype, {m.values.size()});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     launch(what, kernel(zero), blocks(m.rows * 32), dim3(kBlock), EllCsr<T>::of(m), head.as<std::int32_t>(),

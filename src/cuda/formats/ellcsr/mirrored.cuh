@@ -9,10 +9,10 @@
 //     shared memory     x[0 .. c)  |  sums[0 .. c) of warp 0  |  of warp 1  |  ...
 //
 // A warp processes a row. Its lanes process different columns, so no two of them add to the same sum: no atomics. Most
-// of the sums are in different banks of shared memory, because columns are distributed over banks (struct BankOrder). All
-// loads of a step are issued before its stores, so that they wait for nothing. When its rows are done, a block adds the
-// sums of its warps, and another kernel adds those of the blocks to y. The order of a sum depends only on the matrix,
-// so every run gives the same bits.
+// of the sums are in different banks of shared memory, because columns are distributed over banks (struct BankOrder).
+// All loads of a step are issued before its stores, so that they wait for nothing. When its rows are done, a block adds
+// the sums of its warps, and another kernel adds those of the blocks to y. The order of a sum depends only on the
+// matrix, so every run gives the same bits.
 #pragma once
 
 #include "device/dense.cuh"

@@ -182,8 +182,7 @@ Array positions_of(const Array& mask) {
 
 std::shared_ptr<const ValueStarts> value_starts(const Structure& structure) {
   return cached<ValueStarts>(structure.cache(), "positions", [&] {
-    return std::make_shared<ValueStarts>(
-        ValueStarts{positions_of(static_cast<const Indices&>(structure).at("mask"))});
+    return std::make_shared<ValueStarts>(ValueStarts{positions_of(static_cast<const Indices&>(structure).at("mask"))});
   });
 }
 

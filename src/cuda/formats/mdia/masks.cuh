@@ -19,7 +19,9 @@ struct MaskedOperand {
   const std::uint32_t* positions;  // null: only masks are read
 
   // The row of A in which the diagonal stores the element of row `row` of op(A).
-  __device__ static int64 stored_row(const MaskedDiagonal& d, int64 row) { return d.is_transposed ? row + d.offset : row; }
+  __device__ static int64 stored_row(const MaskedDiagonal& d, int64 row) {
+    return d.is_transposed ? row + d.offset : row;
+  }
 
   // The rows among the 32 from `row` on that have an element; the lowest bit is `row`.
   __device__ Mask mask(const MaskedDiagonal& d, int64 row) const {

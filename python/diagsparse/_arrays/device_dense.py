@@ -18,7 +18,7 @@ from . import host_dense, owners, streams
 _KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # what DeviceArray converts by itself
 
 
-def _walkable(a: Any, axis: int) -> bool:
+def _has_unit_stride(a: Any, axis: int) -> bool:
     """Whether neighbours along `axis` are neighbours in memory, and the other axis moves by whole elements."""
     if a.ptr % a.itemsize:
         return False
@@ -29,7 +29,7 @@ def _walkable(a: Any, axis: int) -> bool:
 
 def _axis(a: Any) -> int:
     """Return the axis along which the kernel will walk `a`: 1 for C order, 0 for F order and single columns."""
-    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _walkable(a, 1) and _walkable(a, 0)) else 1
+    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _has_unit_stride(a, 1) and _has_unit_stride(a, 0)) else 1
 
 
 def layout(x: Any, y: Any) -> tuple[Any, ...]:
@@ -38,15 +38,15 @@ def layout(x: Any, y: Any) -> tuple[Any, ...]:
 
 
 def _gather(core: Any, a: Any, axis: int) -> Any:
-    made = core.empty(a.shape, a.dtype.name, a.device, "C" if axis else "F")
-    made.assign(a)
-    return made
+    created = core.empty(a.shape, a.dtype.name, a.device, "C" if axis else "F")
+    created.assign(a)
+    return created
 
 
 def _zeros(core: Any, a: Any) -> Any:
-    made = core.empty(a.shape, a.dtype.name, a.device, "C")
-    made.fill(0)
-    return made
+    created = core.empty(a.shape, a.dtype.name, a.device, "C")
+    created.fill(0)
+    return created
 
 
 class Product:
@@ -58,7 +58,7 @@ class Product:
         self.a, self.op, self.shape = a, op, shape
         self.alpha, self.beta, self.kernel, self.who = alpha, beta, kernel or "", who
         self.backend = a._backend
-        self.taken: tuple[Any, ...] | None = None  # dtypes and layout of what the kernel was given
+        self.launched: tuple[Any, ...] | None = None  # dtypes and layout of what the kernel was given
 
     def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
         """Check what x looks like; return the dtype that it is brought to, and the result's."""
@@ -74,17 +74,17 @@ class Product:
             if self.beta != 0:
                 raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
             axis = _axis(x)
-            y = make("C" if x.ndim == 1 or axis or _walkable(x, 1) else "F")
+            y = make("C" if x.ndim == 1 or axis or _has_unit_stride(x, 1) else "F")
             axis = _axis(y) if y.size and x.ndim == 2 and y.shape[1] > 1 else axis
         else:
             y, axis = target, _axis(target)
-            if not _walkable(y, axis) or host_dense.overlaps_itself(y):
+            if not _has_unit_stride(y, axis) or host_dense.overlaps_itself(y):
                 y = _gather(core, y, axis)
             if core.overlap(target, x):
                 x = _gather(core, x, axis)
-        x = x if _walkable(x, axis) else _gather(core, x, axis)
+        x = x if _has_unit_stride(x, axis) else _gather(core, x, axis)
         core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
-        self.taken = (x.dtype, y.dtype), layout(x, y)
+        self.launched = (x.dtype, y.dtype), layout(x, y)
         if target is not None and y is not target:
             host_dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)
@@ -122,9 +122,9 @@ class _Chain(Product):
             target = make("C" if x.ndim == 1 or _axis(x) else "F")
         if not x.size:
             return
-        fits = _walkable(target, 0) and not host_dense.overlaps_itself(target)
+        fits = _has_unit_stride(target, 0) and not host_dense.overlaps_itself(target)
         y = target if fits else core.empty(target.shape, target.dtype.name, target.device, "F")
-        if not _walkable(x, 0) or core.overlap(y, x):
+        if not _has_unit_stride(x, 0) or core.overlap(y, x):
             x = _gather(core, x, 0)
         core.chain(self.a._matrix, self.op, self.recurrence, x, y, self.kernel)
         if y is not target:
@@ -155,7 +155,7 @@ def multiply(task: Product, x: Any, out: Any, stream: Any) -> Any:
     if stream is None:
         with streams.using(leader.current(device) if leader else None):
             return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
-    with streams.using(stream), (leader or owners.Own).within(device, streams.pointer(stream)):
+    with streams.using(stream), (leader or owners.AnyLibrary).stream_context(device, streams.pointer(stream)):
         return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
 
 
@@ -164,8 +164,8 @@ def operand(a: Any, x: Any) -> Any:
     owner = owners.owner_of(x)
     if owner is None:
         return host_dense.as_numpy(x, "matmul")
-    owners.refuse_beside_cpu(x, a._backend, "matmul")
-    return owner.view(a._backend.core, x, a._backend.index) if owner is owners.Own else x
+    owners.refuse_gpu_array(x, a._backend, "matmul")
+    return owner.view(a._backend.core, x, a._backend.index) if owner is owners.AnyLibrary else x
 
 
 def write(backend: Backend, values: Any, new: Any, name: str = "values") -> None:
@@ -190,19 +190,19 @@ def write(backend: Backend, values: Any, new: Any, name: str = "values") -> None
 
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     """Whether an array of this shape can be assigned to one of the other."""
-    extra = len(shape) - len(target)
-    if extra > 0 and set(shape[:extra]) <= {1}:  # as NumPy does
-        shape = shape[extra:]
+    extra_offsets = len(shape) - len(target)
+    if extra_offsets > 0 and set(shape[:extra_offsets]) <= {1}:  # as NumPy does
+        shape = shape[extra_offsets:]
     try:
         return np.broadcast_shapes(shape, target) == target
     except ValueError:
         return False
 
 
-def _from_device(task: Product, owner: type[owners.Own], x: Any, out: Any) -> Any:
+def _from_device(task: Product, owner: type[owners.AnyLibrary], x: Any, out: Any) -> Any:
     """Multiply an array on the GPU."""
     core, backend = task.backend.core, task.backend
-    if owner is owners.Own:
+    if owner is owners.AnyLibrary:
         x = owner.view(core, x, backend.index)
     given = owner.dtype(x)
     wanted, result = task.dtypes(tuple(x.shape), given)
@@ -210,16 +210,16 @@ def _from_device(task: Product, owner: type[owners.Own], x: Any, out: Any) -> An
     owners.same_device(view, backend, task.who, "x")
     if view.dtype != wanted:
         view = view.astype(wanted)
-    made = None
+    created = None
 
     def make(order: str) -> Any:
-        nonlocal made
-        made = owner.empty(backend, task.result_shape(view), result, owner.order or order)
-        return owner.view(core, made, backend.index) if owner is not owners.Jax else made
+        nonlocal created
+        created = owner.empty(backend, task.result_shape(view), result, owner.order or order)
+        return owner.view(core, created, backend.index) if owner is not owners.Jax else created
 
     task.run(view, None if out is None else task.output(out, view, result), make)
-    owner.settle(backend)
-    return owner.give(backend, made) if out is None else out
+    owner.finish(backend)
+    return owner.to_library(backend, created) if out is None else out
 
 
 def _from_host(task: Product, x: Any, out: Any) -> Any:
@@ -227,28 +227,28 @@ def _from_host(task: Product, x: Any, out: Any) -> Any:
     backend, x = task.backend, host_dense.as_numpy(x, task.who)
     wanted, result = task.dtypes(x.shape, x.dtype)
     shape = task.result_shape(x)
-    here = out is None or isinstance(out, np.ndarray)
-    if out is not None and here:
+    on_host = out is None or isinstance(out, np.ndarray)
+    if out is not None and on_host:
         host_dense.check_output(out.shape, out.dtype, shape, result, task.who)
         host_dense.check_writeable(out, task.who)
     view = owners.upload(backend, x.astype(wanted, copy=False))
-    made = None
+    created = None
 
     def make(order: str) -> Any:
-        nonlocal made
-        made = backend.core.empty(shape, result.name, backend.index, order)
-        return made
+        nonlocal created
+        created = backend.core.empty(shape, result.name, backend.index, order)
+        return created
 
-    if not here:
+    if not on_host:
         task.run(view, task.output(out, view, result, "a NumPy array or "), make)
         return out
     if out is None or task.beta == 0:
         task.beta = task.beta if out is None else 0
         task.run(view, None, make)
     else:
-        made = owners.upload(backend, out)
-        task.run(view, made, make)
+        created = owners.upload(backend, out)
+        task.run(view, created, make)
     if out is None:
-        return owners.download(made)
-    out[...] = owners.download(made)
+        return owners.download(created)
+    out[...] = owners.download(created)
     return out

@@ -19,7 +19,7 @@ class RepeatedProduct:
 
     def __init__(self, a: Any, kernel: str) -> None:
         self._a, self._kernel = a, kernel
-        self._last: tuple[type, type[owners.Own], tuple[Any, ...]] | None = None
+        self._last: tuple[type, type[owners.AnyLibrary], tuple[Any, ...]] | None = None
         self._repeated: tuple[Any, Any] = (None, None)  # the core's matrix, and what multiplies it
         self._tried = False  # whether native code knows arrays that lie so
 
@@ -33,10 +33,10 @@ class RepeatedProduct:
             return out
         a = self._a
         task = device_dense.Product(a, a._op, a.shape, alpha, beta, self._kernel, "matvec")
-        made = device_dense.multiply(task, x, out, stream)
-        if task.taken is not None and type(x) is type(out) and (owner := owners.owner_of(x)) is not None:
-            self._last, self._tried = (type(x), owner, task.taken), False
-        return made
+        result = device_dense.multiply(task, x, out, stream)
+        if task.launched is not None and type(x) is type(out) and (owner := owners.owner_of(x)) is not None:
+            self._last, self._tried = (type(x), owner, task.launched), False
+        return result
 
     def _again(self, x: Any, out: Any, alpha: Any, beta: Any) -> bool:
         """Multiply, or return False where the operands do not lie like the last ones."""

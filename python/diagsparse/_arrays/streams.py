@@ -14,13 +14,13 @@ from typing import Any
 from .._backends.backend import CPU, Backend
 
 
-class _Here(threading.local):
+class _ThreadStream(threading.local):
     """What `using` chose in this thread: the pointer, and the object it came from."""
 
     chosen: tuple[int, Any] | None = None
 
 
-_here = _Here()
+_thread = _ThreadStream()
 
 
 class using:
@@ -33,12 +33,12 @@ class using:
         self._chosen = None if stream is None else (pointer(stream), stream)
 
     def __enter__(self) -> None:
-        self._before = _here.chosen
+        self._before = _thread.chosen
         if self._chosen is not None:
-            _here.chosen = self._chosen
+            _thread.chosen = self._chosen
 
     def __exit__(self, *exc: object) -> None:
-        _here.chosen = self._before
+        _thread.chosen = self._before
 
 
 _NOTHING: nullcontext[None] = nullcontext()
@@ -79,8 +79,8 @@ def pointer(stream: Any) -> int:
 
 def current(device: int) -> int:
     """Return the pointer of the stream in which work on this GPU runs now; 0 is the default stream."""
-    if _here.chosen is not None:
-        return _here.chosen[0]
+    if _thread.chosen is not None:
+        return _thread.chosen[0]
     theirs = _cupy_stream(device)
     if theirs is not None and theirs.ptr:
         return int(theirs.ptr)
@@ -92,8 +92,8 @@ def current(device: int) -> int:
 
 def keep(device: int, pointer: int) -> Any:
     """Return the object whose life is that of this stream, None where nobody may end it (PyTorch's live on)."""
-    if _here.chosen is not None and _here.chosen[0] == pointer and not isinstance(_here.chosen[1], int):
-        return _here.chosen[1]
+    if _thread.chosen is not None and _thread.chosen[0] == pointer and not isinstance(_thread.chosen[1], int):
+        return _thread.chosen[1]
     theirs = _cupy_stream(device)
     return theirs if theirs is not None and theirs.ptr == pointer else None
 

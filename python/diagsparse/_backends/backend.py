@@ -98,11 +98,11 @@ def _cuda() -> ModuleType:
     """Import the CUDA module, with NVIDIA's wheels where the loader finds no cuSPARSE."""
     name = "diagsparse._cuda"
     if not libraries.driver_found():
-        told = "no CUDA driver on this machine (libcuda.so.1 not found); install the NVIDIA driver"
-        raise CudaUnavailable(f"{told}, or {_ON_THE_CPU}")
+        reason = "no CUDA driver on this machine (libcuda.so.1 not found); install the NVIDIA driver"
+        raise CudaUnavailable(f"{reason}, or {_ON_THE_CPU}")
     if find_spec(name) is None:
-        told = "this build of diagsparse has no CUDA module; reinstall it where a CUDA compiler (nvcc) is found"
-        raise CudaUnavailable(f"{told}, or {_ON_THE_CPU}")
+        reason = "this build of diagsparse has no CUDA module; reinstall it where a CUDA compiler (nvcc) is found"
+        raise CudaUnavailable(f"{reason}, or {_ON_THE_CPU}")
     try:
         return import_module(name)
     except ImportError:
@@ -110,8 +110,8 @@ def _cuda() -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
-        told = f'the CUDA module of diagsparse does not load ({error}); pip install "diagsparse[cuda13]"'
-        raise CudaUnavailable(f"{told} brings NVIDIA's libraries, or {_ON_THE_CPU}") from error
+        reason = f'the CUDA module of diagsparse does not load ({error}); pip install "diagsparse[cuda13]"'
+        raise CudaUnavailable(f"{reason} brings NVIDIA's libraries, or {_ON_THE_CPU}") from error
 
 
 @cache

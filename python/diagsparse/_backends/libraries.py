@@ -26,13 +26,13 @@ def driver_found() -> bool:
 def preload() -> None:
     """Load cuSPARSE from NVIDIA's wheels, if they are installed: the loader does not look there by itself."""
     for folders in _wheel_folders():
-        found = [path for name in (_NEEDED_BY_IT, CUSPARSE) for folder in folders for path in folder.glob(name)]
+        paths = [path for name in (_NEEDED_BY_IT, CUSPARSE) for folder in folders for path in folder.glob(name)]
         try:
-            for path in found:
+            for path in paths:
                 ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
         except OSError:
             continue
-        if found:
+        if paths:
             return
 
 

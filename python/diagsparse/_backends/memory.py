@@ -63,7 +63,7 @@ def _bytes_of_process() -> int:
     return max(0, limit - pages * resource.getpagesize())
 
 
-def require_free(nbytes: int, what: str, backend: Backend = CPU, hint: str = "", beside: int = 0) -> None:
+def require_free(nbytes: int, what: str, backend: Backend = CPU, hint: str = "", temporary: int = 0) -> None:
     """Raise MemoryError when `nbytes` exceed what is free at `place`; `what` says what would be allocated.
 
     `beside` of them are there only while it is made.
@@ -71,7 +71,7 @@ def require_free(nbytes: int, what: str, backend: Backend = CPU, hint: str = "",
     if nbytes < SMALL or nbytes <= (free := available_bytes(backend)):
         return
     where = "" if backend is CPU else f" on {backend.name}"
-    raise MemoryError(f"{what} would take {_told(nbytes, beside)}, {human(free)} are free{where}{hint}")
+    raise MemoryError(f"{what} would take {_described(nbytes, temporary)}, {human(free)} are free{where}{hint}")
 
 
 def checked_limit(max_bytes: float, who: str = "") -> int:
@@ -97,7 +97,7 @@ def fits(
 
 
 def require(
-    nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", backend: Backend = CPU, beside: int = 0
+    nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", backend: Backend = CPU, temporary: int = 0
 ) -> None:
     """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free; `otherwise` would fit.
 
@@ -105,9 +105,9 @@ def require(
     """
     hint = f"; {otherwise}{_LAST}" if otherwise else _ALONE
     if max_bytes is None:
-        require_free(nbytes, what, backend, hint, beside)
+        require_free(nbytes, what, backend, hint, temporary)
     elif nbytes > checked_limit(max_bytes):
-        raise MemoryError(f"{what} would take {_told(nbytes, beside)}, the limit is {human(max_bytes)}{hint}")
+        raise MemoryError(f"{what} would take {_described(nbytes, temporary)}, the limit is {human(max_bytes)}{hint}")
 
 
 def without_limit(message: str) -> str:
@@ -124,6 +124,6 @@ def no_limit() -> Iterator[None]:
         raise MemoryError(without_limit(str(error))) from None
 
 
-def _told(nbytes: int, beside: int) -> str:
+def _described(nbytes: int, temporary: int) -> str:
     """Return a count of bytes, and how many of them only pass."""
-    return f"{human(nbytes)} ({human(beside)} of it only while it is made)" if beside else human(nbytes)
+    return f"{human(nbytes)} ({human(temporary)} of it only while it is made)" if temporary else human(nbytes)

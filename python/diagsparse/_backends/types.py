@@ -88,8 +88,8 @@ def floats_for(given: np.dtype, requested: Any, who: str) -> Any:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "diagsparse":
         frame, level = frame.f_back, level + 1
-    told = f"{who}: {given} values become float64; pass dtype= to choose"
-    warnings.warn(told, ConversionWarning, stacklevel=level)
+    message = f"{who}: {given} values become float64; pass dtype= to choose"
+    warnings.warn(message, ConversionWarning, stacklevel=level)
     return np.dtype(np.float64)
 
 

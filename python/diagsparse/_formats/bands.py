@@ -62,12 +62,12 @@ def by_occupancy(
     """
     pivots = np.flatnonzero(fill > dia_occ * rows)
     order = np.lexsort((offsets[pivots], abs(offsets[pivots]), -fill[pivots]))
-    taken, growing = np.zeros(len(offsets), bool), _Growing(rows, offsets, fill, band_occ)
+    in_band, growing = np.zeros(len(offsets), bool), _Growing(rows, offsets, fill, band_occ)
     for pivot in pivots[order].tolist():
-        if not taken[pivot]:
-            first, last = growing.band(pivot, taken)
-            taken[first : last + 1] = True
-    return offsets[taken]
+        if not in_band[pivot]:
+            first, last = growing.band(pivot, in_band)
+            in_band[first : last + 1] = True
+    return offsets[in_band]
 
 
 class _Growing:
@@ -78,17 +78,17 @@ class _Growing:
         joined = np.diff(offsets) == 1
         self._joined = np.concatenate(([False], joined, [False]))  # whether d and the one before it are neighbours
 
-    def band(self, pivot: int, taken: NDArray[np.bool_]) -> tuple[int, int]:
+    def band(self, pivot: int, in_band: NDArray[np.bool_]) -> tuple[int, int]:
         """Return the first and the last diagonal of the band of a pivot, by their places in the list."""
         first = last = pivot
         entries = int(self._fill[pivot])
         grows = True
         while grows:
             grows = False
-            if self._joined[first] and not taken[first - 1] and self._above(entries, first - 1, last - first + 2):
+            if self._joined[first] and not in_band[first - 1] and self._above(entries, first - 1, last - first + 2):
                 first, grows = first - 1, True
                 entries += int(self._fill[first])
-            if self._joined[last + 1] and not taken[last + 1] and self._above(entries, last + 1, last - first + 2):
+            if self._joined[last + 1] and not in_band[last + 1] and self._above(entries, last + 1, last - first + 2):
                 last, grows = last + 1, True
                 entries += int(self._fill[last])
         return first, last

@@ -14,12 +14,12 @@ from .._matrix import norms
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
-from .._matrix.through_scipy import to_read
+from .._matrix.through_scipy import as_scipy_csr
 
 
-def onto(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
+def write_dense(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
     """Write `alpha` times what is stored to an array that native code can walk, or add it there; on the CPU."""
-    FORMATS[COMMON].onto(format.to_csr(a), dense, alpha, add)
+    FORMATS[COMMON].write_dense(format.to_csr(a), dense, alpha, add)
 
 
 def count_nonzero(format: Any, a: SparseArray) -> int:
@@ -61,7 +61,7 @@ def total(format: Any, a: SparseArray, dtype: np.dtype) -> Any:
 
 def total_of_diagonal(format: Any, a: SparseArray, k: int) -> Any:
     """Return the sum of diagonal `k`."""
-    return format.diagonal_to_read(a, k).astype(widened(a._dtype), copy=False).sum()
+    return format.diagonal_values(a, k).astype(widened(a._dtype), copy=False).sum()
 
 
 def frobenius_norm(format: Any, a: SparseArray) -> float:
@@ -76,20 +76,20 @@ def absolute_sums(format: Any, a: SparseArray, axis: int) -> Any:
 
 def extreme(format: Any, a: Any, which: str, axis: Any, out: Any, **options: Any) -> Any:
     """Return what SciPy's method of this name returns."""
-    return getattr(to_read(a, which), which)(axis, out, **options)
+    return getattr(as_scipy_csr(a, which), which)(axis, out, **options)
 
 
 def element(format: Any, a: SparseArray, row: int, col: int) -> Any:
     """Return an element as a number of NumPy's."""
-    return a._dtype.type(to_read(a, "A[...]")[row, col])
+    return a._dtype.type(as_scipy_csr(a, "A[...]")[row, col])
 
 
 def window(format: Any, a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
     """Return rows r0 to r1 and columns c0 to c1 in this format."""
-    made = format.like(a, FORMATS[COMMON].array(to_read(a, "A[...]")[r0:r1, c0:c1]))
-    return made.astype(a._dtype, copy=False)
+    result = format.like(a, FORMATS[COMMON].array(as_scipy_csr(a, "A[...]")[r0:r1, c0:c1]))
+    return result.astype(a._dtype, copy=False)
 
 
-def row_to_read(format: Any, a: SparseArray, row: int) -> Any:
+def scipy_row(format: Any, a: SparseArray, row: int) -> Any:
     """Return a row as SciPy's csr of one row."""
-    return to_read(a, "A[...]")[row : row + 1]
+    return as_scipy_csr(a, "A[...]")[row : row + 1]

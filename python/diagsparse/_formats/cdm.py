@@ -34,7 +34,7 @@ class Cdm(Diagonals):
     def matmul(self, a: SparseArray, b: SparseArray) -> SparseArray:
         return diagonal_products.matmul(a, b) if b._shape[0] == b._shape[1] else MatmulPlan(a, b)()
 
-    def that_holds(self, shape: tuple[int, int]) -> Format:
+    def format_for_shape(self, shape: tuple[int, int]) -> Format:
         return self if shape[0] == shape[1] else FORMATS["hm"]
 
     def count_stored(self, s: Summary) -> int:

@@ -80,6 +80,6 @@ def sort_indices(a: SparseArray) -> None:
 
 def sorted_indices(a: SparseArray) -> SparseArray:
     """Return a sorted copy."""
-    made = a.copy()
-    made.sort_indices()
-    return made
+    result = a.copy()
+    result.sort_indices()
+    return result

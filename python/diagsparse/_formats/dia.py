@@ -111,9 +111,9 @@ class dia_array(DiagonalArray):
             raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
         if not (self._op or self._packed) and self._matrix.values.flags.writeable:
             return exported_array(self._matrix, ExportedDiagonals, "data")
-        made = column_aligned(self)
-        made.flags.writeable = False
-        return made
+        result = column_aligned(self)
+        result.flags.writeable = False
+        return result
 
     @data.setter
     def data(self, new: Any) -> None:

@@ -22,7 +22,7 @@ from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_wri
 from .diagonal_reading import spans
 from .format import Format
 from .from_diagonals import FromDiagonals
-from .packing import Packing, forecast_as, forecast_of_copy, pack, packed_alike, packing_of
+from .packing import Packing, forecast_as, forecast_of_copy, pack, packing_of, with_same_packing
 
 
 class Diagonals(FromDiagonals):
@@ -40,12 +40,12 @@ class Diagonals(FromDiagonals):
     spans = staticmethod(spans)
     diagonals = staticmethod(diagonal_reading.diagonals)
     runs = staticmethod(diagonal_reading.runs)
-    seen = staticmethod(diagonal_reading.seen)
-    diagonal_to_read = staticmethod(diagonal_reading.diagonal_to_read)
+    apply_conjugation = staticmethod(diagonal_reading.apply_conjugation)
+    diagonal_values = staticmethod(diagonal_reading.diagonal_values)
     element = staticmethod(diagonal_reading.element)
-    row_to_read = staticmethod(diagonal_reading.row_to_read)
+    scipy_row = staticmethod(diagonal_reading.scipy_row)
     window = staticmethod(diagonal_reading.window)
-    of_runs = diagonal_reading.of_runs
+    from_runs = diagonal_reading.from_runs
     total = staticmethod(diagonal_totals.total)
     total_of_diagonal = staticmethod(diagonal_totals.total_of_diagonal)
     frobenius_norm = staticmethod(diagonal_totals.frobenius_norm)
@@ -63,9 +63,9 @@ class Diagonals(FromDiagonals):
     def for_diagonals(self) -> Format:
         return self
 
-    def within(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+    def from_family(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
         if a._packed:
-            return packed_alike(a, self, max_bytes)
+            return with_same_packing(a, self, max_bytes)
         self.require(a._summary(), max_bytes, a._backend, a, held)
         return SparseArray._wrap(a._core.convert(a._matrix, a._op, self.name))
 
@@ -133,25 +133,25 @@ class Diagonals(FromDiagonals):
         self, a: SparseArray, format: Any, offsets: list[int], dtype: np.dtype, on_zeros: bool = False
     ) -> SparseArray:
         """Return these diagonals of this view in the layout of `format`; added to zeros, none of them is negative."""
-        made = format.zeros_on(a.shape, dtype, offsets, a._backend)
-        a._core.add_diagonals(1.0, a._matrix, a._op, made._matrix, on_zeros)
-        return made
+        result = format.zeros_on(a.shape, dtype, offsets, a._backend)
+        a._core.add_diagonals(1.0, a._matrix, a._op, result._matrix, on_zeros)
+        return result
 
     def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
         return convert(other, a.format)
 
-    def anew(self, a: SparseArray) -> SparseArray:
+    def materialized(self, a: SparseArray) -> SparseArray:
         if a._packed:
-            return packed_alike(a, self, None)
+            return with_same_packing(a, self, None)
         return self.laid_out(a, self, self.occupied(a).tolist(), a.dtype)
 
     def reordered(self, a: SparseArray, csr: SparseArray) -> SparseArray:
         return pack(super().reordered(a, csr), Packing(a.symmetry))
 
-    def onto(self, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
+    def write_dense(self, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
         a._core.add_to_dense(alpha, a._matrix, a._op, dense, add)
 
-    def that_holds(self, shape: tuple[int, int]) -> Format:
+    def format_for_shape(self, shape: tuple[int, int]) -> Format:
         """Return this format, or the nearest one that takes matrices of this shape."""
         return self
 
@@ -180,8 +180,8 @@ class Diagonals(FromDiagonals):
 
     def triangle(self, a: SparseArray, which: str, who: str) -> SparseArray:
         side = 1 if which == "lower" else -1
-        kept = [k for k in self.occupied(a).tolist() if k * side <= 0]
-        return self.laid_out(a, FORMATS["hm"], kept, a.dtype)  # a row of cdm is in both
+        offsets = [k for k in self.occupied(a).tolist() if k * side <= 0]
+        return self.laid_out(a, FORMATS["hm"], offsets, a.dtype)  # a row of cdm is in both
 
     # ---- what is shown ----------------------------------------------------------------------------
     def description(self, a: SparseArray) -> str:
@@ -239,5 +239,5 @@ class DiagonalArray(SparseArray):
         memory.require_free(len(lines) * self.shape[1] * self.dtype.itemsize, "to_scipy: dia_array's data")
         data = np.zeros((len(lines), self.shape[1]), self.dtype)
         for row, (offset, first, values) in zip(data, diagonal_reading.diagonals(self), strict=True):
-            row[first + offset : first + offset + len(values)] = diagonal_reading.seen(self, values)
+            row[first + offset : first + offset + len(values)] = diagonal_reading.apply_conjugation(self, values)
         return sp.dia_array((data, lines[:, 0]), shape=self.shape)

@@ -83,14 +83,14 @@ def runs(a: SparseArray, *window: Any) -> Iterator[tuple[int, int, Any]]:
     """Yield the same as this view shows it, without the diagonals that only share a row with another."""
     for k, first, values in diagonals(a, *window):
         if not a._format.shares_rows or values.any():
-            yield k, first, seen(a, values)
+            yield k, first, apply_conjugation(a, values)
 
 
-def seen(a: SparseArray, values: Any) -> Any:
+def apply_conjugation(a: SparseArray, values: Any) -> Any:
     return values.conj() if a._op & 2 else values
 
 
-def diagonal_to_read(a: SparseArray, k: int) -> np.ndarray:
+def diagonal_values(a: SparseArray, k: int) -> np.ndarray:
     if a._packed or not -a._shape[0] < k < a._shape[1]:
         return a.diagonal(k)
     if max(a._shape) * a._dtype.itemsize > memory.SMALL and k not in a._format.occupied(a):
@@ -115,24 +115,24 @@ def alone(a: SparseArray, k: int) -> SparseArray:
 def element(a: SparseArray, row: int, col: int) -> Any:
     require_host(a, "A[i, j]")
     if not a._packed:
-        values = diagonal_to_read(a, col - row)
+        values = diagonal_values(a, col - row)
         return values[min(row, col)] if len(values) else a._dtype.type(0)
     if (span := span_of(a, col - row)) is None:
         return a._dtype.type(0)
     first = row - span[1]
-    return seen(a, elements(a, span, first, first + 1))[0]
+    return apply_conjugation(a, elements(a, span, first, first + 1))[0]
 
 
-def row_to_read(a: SparseArray, row: int) -> Any:
+def scipy_row(a: SparseArray, row: int) -> Any:
     require_host(a, "A[...]")
     spans = a._matrix.spans(a._op)
     spans = spans[(spans[:, 1] <= row) & (row < spans[:, 1] + spans[:, 2])]
     values = a._matrix.values.ravel()[positions(a, spans[:, 3], spans[:, 4], row - spans[:, 1])]
     values = np.where(spans[:, 5], values.conj(), values) if spans[:, 5].any() else values
-    values = seen(a, values.astype(widened(a._dtype), copy=False))
-    kept = values != 0
-    columns = (spans[:, 0] + row)[kept]
-    return sp.csr_array((values[kept], columns, [0, len(columns)]), shape=(1, a._shape[1]))
+    values = apply_conjugation(a, values.astype(widened(a._dtype), copy=False))
+    nonzero = values != 0
+    columns = (spans[:, 0] + row)[nonzero]
+    return sp.csr_array((values[nonzero], columns, [0, len(columns)]), shape=(1, a._shape[1]))
 
 
 def window(a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
@@ -142,12 +142,12 @@ def window(a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
     symmetry = a.symmetry if (r0, r1) == (c0, c1) else None
     found = runs(a, (r0, r1), (c0, c1), a.period)
     shifted = [(k + r0 - c0, first - r0, values) for k, first, values in found]
-    kind = a._format.that_holds(shape)
-    made: Any = kind.of_runs(shape, widened(a._dtype), shifted, symmetry=symmetry, period=a.period)
-    return made.astype(a._dtype, copy=False)
+    kind = a._format.format_for_shape(shape)
+    result: Any = kind.from_runs(shape, widened(a._dtype), shifted, symmetry=symmetry, period=a.period)
+    return result.astype(a._dtype, copy=False)
 
 
-def of_runs(
+def from_runs(
     format: Any, shape: tuple[int, int], dtype: np.dtype, runs: list[tuple[int, int, np.ndarray]],
     max_bytes: int | None = None, **packing: Any,
 ) -> SparseArray:  # fmt: skip
@@ -165,18 +165,18 @@ def of_runs(
         memory.require(format.nbytes(s, **options._asdict()), max_bytes, what)
     else:
         format.require(s, max_bytes, CPU)
-    made = format.zeros_on(shape, dtype, offsets, CPU, options)
-    spans = {span[0]: span for span in made._matrix.spans(0).tolist()}
-    flat = made._matrix.values.ravel()  # a view
+    result = format.zeros_on(shape, dtype, offsets, CPU, options)
+    spans = {span[0]: span for span in result._matrix.spans(0).tolist()}
+    flat = result._matrix.values.ravel()  # a view
     for k, row, given in runs:
         if len(given) and not (options.symmetry and k < 0):
             _, begin, _, start, phase, conjugated = spans[k]
             values, first, last = given.conj() if conjugated else given, row - begin, row - begin + len(given)
             if options.period:
-                flat[positions(made, start, phase, np.arange(first, last))] = values
+                flat[positions(result, start, phase, np.arange(first, last))] = values
             else:
                 flat[start + first : start + last] = values
-    return made
+    return result
 
 
 # ---- diagonals --------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def diagonal(a: SparseArray, k: int = 0) -> np.ndarray:
         k = integer(k, "diagonal: k")
     if not -a._shape[0] < k < a._shape[1]:
         return np.zeros(0, a.dtype)
-    a._format.foresee_diagonal(a, k)
+    a._format.check_diagonal_fits(a, k)
     if not a._packed:
         return a._backend.host(a._core.diagonal(a._matrix, a._op, k))
     if a._backend is not CPU:
@@ -196,5 +196,5 @@ def diagonal(a: SparseArray, k: int = 0) -> np.ndarray:
     span = span_of(a, k)
     if span is None:
         return np.zeros(diagonal_length(a._shape, k), a.dtype)
-    made: np.ndarray = seen(a, elements(a, span, 0, span[2]))
-    return made.copy() if np.may_share_memory(made, a._matrix.values) else made
+    result: np.ndarray = apply_conjugation(a, elements(a, span, 0, span[2]))
+    return result.copy() if np.may_share_memory(result, a._matrix.values) else result

@@ -18,7 +18,7 @@ from .._backends.backend import CPU
 from .._backends.types import widened
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import require_host
-from .diagonal_reading import diagonals, elements, positions, seen, span_of
+from .diagonal_reading import apply_conjugation, diagonals, elements, positions, span_of
 from .format import Format
 
 _FEW = 4  # times as many rows as there are different ones: from there on the different ones are summed
@@ -42,7 +42,7 @@ def repeated(a: SparseArray, spans: Sequence[Sequence[int]] | None = None) -> It
     period, wide = a._matrix.period, widened(host._dtype)
     for span in host._matrix.spans(host._op).tolist() if spans is None else spans:
         times, rest = divmod(span[2], period)
-        values = seen(host, elements(host, span, 0, min(period, span[2]))).astype(wide, copy=False)
+        values = apply_conjugation(host, elements(host, span, 0, min(period, span[2]))).astype(wide, copy=False)
         for some, count in ((values[:rest], times + 1), (values[rest:], times)):
             if len(some) and count:
                 yield some, count
@@ -76,7 +76,7 @@ def total(a: SparseArray, dtype: np.dtype) -> Any:
     if a._packed or a._backend is not CPU or 8 * sum(a._shape) <= memory.SMALL:
         return Format.total(a._format, a, dtype)
     total = sum((values.sum(dtype=dtype) for _, _, values in diagonals(a)), start=dtype.type(0))
-    return seen(a, total)
+    return apply_conjugation(a, total)
 
 
 def total_of_diagonal(a: SparseArray, k: int) -> Any:

@@ -59,8 +59,8 @@ def setdiag(a: SparseArray, values: Any, k: int = 0) -> None:
             raise MemoryError(f"setdiag: {held} does not hold this diagonal {k}, and in full: {error}") from None
     if (span := span_of(a, k)) is None:
         changed = [*runs(a, None, None, a.period), (k, max(0, -k), once)]
-        made = a._format.of_runs(a._shape, widened(a._dtype), changed, **a._format.packing(a)._asdict())
-        a._matrix, a._op = made.astype(a._dtype, copy=False)._matrix, 0
+        result = a._format.from_runs(a._shape, widened(a._dtype), changed, **a._format.packing(a)._asdict())
+        a._matrix, a._op = result.astype(a._dtype, copy=False)._matrix, 0
         return None
     _, _, _, start, phase, conjugated = span
     where = positions(a, start, phase, np.arange(len(once))) if a.period else slice(start, start + len(once))

@@ -17,9 +17,9 @@ from .component import component
 from .options import count
 
 _LIMITS = {"boundary": "entries", "boundary_column": "column"}  # what each of them limits
-_TOGETHER = 4  # of which widths are multiples where columns are short or one triangle leads
+_WIDTH_MULTIPLE = 4  # of which widths are multiples where columns are short or one triangle leads
 _MIRRORED = 4096  # columns that a GPU has room for, in sums of their mirror images
-_SPARE = 1.02  # how many times the fewest bytes a boundary may take that is further to the left
+_TOLERANCE = 1.02  # how many times the fewest bytes a boundary may take that is further to the left
 
 
 class Ellcsr(mirrored.Mirrored, short.ShortColumns):
@@ -84,7 +84,7 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         if boundaries:
             return options
         width = s.shortest_row
-        return options | {"boundary": width - width % _TOGETHER if options.get("column_bits", 32) < 32 else width}
+        return options | {"boundary": width - width % _WIDTH_MULTIPLE if options.get("column_bits", 32) < 32 else width}
 
     def completed_mirror(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
         which = f"{self.who}: symmetry={SYMMETRIES[options['symmetry']]!r}"
@@ -104,7 +104,7 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         most = min(n, _MIRRORED)
         best = min((most >> k for k in range(most.bit_length() + 1)), key=nbytes)
         near = {best, *range(best // 4, min(2 * best, most) + 1, max(1, best // 16))}
-        enough = _SPARE * min(map(nbytes, near))
+        enough = _TOLERANCE * min(map(nbytes, near))
         return options | {"boundary_column": min(column for column in near if nbytes(column) <= enough)}
 
     def nbytes(self, s: Summary, **options: int) -> int:
@@ -120,10 +120,10 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         limits = {_LIMITS[name]: value for name, value in options.items() if name in _LIMITS}
         if options.get("symmetry"):
             longest, leading = s.leading(**limits, lower=1)
-            return longest + -longest % _TOGETHER, s.entries - 2 * leading
+            return longest + -longest % _WIDTH_MULTIPLE, s.entries - 2 * leading
         width = limits["entries"] if "entries" in limits else s.leading(**limits)[0]
         if bits < 32:
-            width += -width % _TOGETHER
+            width += -width % _WIDTH_MULTIPLE
         if short.has_bases(bits, s.shape[1]):
             limits["reach"] = short.reach(bits)
         rest = s.beyond(limits["entries"]) if [*limits] == ["entries"] else s.entries - s.leading(**limits)[1]

@@ -22,7 +22,7 @@ class ExportedDiagonals:
         self._native, self._matrix = native, SparseArray._wrap(native)
         self._lock = threading.RLock()
         self._data: WritableCopy | None = None
-        self._seen = np.empty(0)  # what the array held when both were the same
+        self._snapshot = np.empty(0)  # what the array held when both were the same
         self._ended = False
 
     def array(self, name: str) -> np.ndarray | None:
@@ -32,7 +32,7 @@ class ExportedDiagonals:
                 return None
             if self._data is None:
                 self._data = WritableCopy(column_aligned(self._matrix))
-                self._seen = self._data.memory.copy()
+                self._snapshot = self._data.memory.copy()
             self._exchange()
             return self._data.array()
 
@@ -55,10 +55,10 @@ class ExportedDiagonals:
         """Carry what was written to the array to the values, and then the values to the array."""
         if self._data is None:
             return
-        for array, seen, values in self._diagonals(self._data.memory, self._seen):
-            written = array != seen
+        for array, snapshot, values in self._diagonals(self._data.memory, self._snapshot):
+            written = array != snapshot
             values[written] = array[written]
-            array[...] = seen[...] = values
+            array[...] = snapshot[...] = values
 
     def _diagonals(self, *data: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
         """Yield each diagonal of arrays by column, and its values, as integers: a NaN equals itself then."""
@@ -71,7 +71,7 @@ class ExportedDiagonals:
 
 def column_aligned(a: SparseArray) -> np.ndarray:
     """Return a copy of the diagonals as SciPy aligns them, in the order of `offsets`."""
-    theirs = a.to_scipy("dia")
-    order = {k: row for row, k in enumerate(theirs.offsets.tolist())}
-    made: np.ndarray = theirs.data[[order[k] for k in a.offsets.tolist()]]
-    return made
+    data = a.to_scipy("dia")
+    order = {k: row for row, k in enumerate(data.offsets.tolist())}
+    result: np.ndarray = data.data[[order[k] for k in a.offsets.tolist()]]
+    return result

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._backends.backend import CPU
-from .._matrix.gate import private
 from .._matrix.registry import FORMATS
 from .._matrix.summary import Summary
+from .._matrix.validation import private
 from .exported import WritableCopy, exported_array
 
 INDEX_LIMIT = 2**31 - 1  # of entries that SciPy counts in 32 bits
@@ -37,7 +37,7 @@ class _State(NamedTuple):
 
     native: Any  # its entries are sorted, each place once
     given: int  # how many entries there are in the user's arrays, repeated ones included
-    seen: dict[str, np.ndarray]  # what all index arrays held, given out or not
+    snapshot: dict[str, np.ndarray]  # what all index arrays held, given out or not
     values: np.ndarray  # in the order of the user
     read: np.ndarray | None  # what they held, if `native` has a sorted copy; else it has `values` themselves
     copies: dict[str, WritableCopy]  # the index arrays that users may write to, by name
@@ -46,9 +46,9 @@ class _State(NamedTuple):
     def in_order(self) -> bool:
         return self.read is None
 
-    def as_seen(self) -> bool:
+    def unchanged(self) -> bool:
         """Whether nothing was written since."""
-        if not all(_same(copy.memory, self.seen[name]) for name, copy in self.copies.items()):
+        if not all(_same(copy.memory, self.snapshot[name]) for name, copy in self.copies.items()):
             return False
         return self.read is None or _same(self.values, self.read)
 
@@ -71,8 +71,8 @@ class ExportedIndices:
     def _of(self, native: Any) -> _State:
         """Return the state of a native matrix of which nobody has an index array."""
         parts = native.parts()
-        seen = {name: parts[name] for name in self._format.structure}
-        return _State(native, native.stored, seen, parts["values"], None, {})
+        snapshot = {name: parts[name] for name in self._format.structure}
+        return _State(native, native.stored, snapshot, parts["values"], None, {})
 
     # ---- what the user gets -----------------------------------------------------------------------
     @property
@@ -87,7 +87,7 @@ class ExportedIndices:
                 return None
             state = self._state
             if name not in state.copies:
-                state.copies[name] = WritableCopy(state.seen[name].astype(_index_type(len(state.values))))
+                state.copies[name] = WritableCopy(state.snapshot[name].astype(_index_type(len(state.values))))
             return state.copies[name].array()
 
     def replace(self, name: str, new: np.ndarray) -> None:
@@ -104,7 +104,7 @@ class ExportedIndices:
         """Whether indices of csr or csc ascend in each line; some may repeat."""
         with self._lock:
             state = self._update()
-            return state.in_order or bool(self._written(state.seen, state.values).has_sorted_indices)
+            return state.in_order or bool(self._written(state.snapshot, state.values).has_sorted_indices)
 
     def sort(self, sum_duplicates: bool) -> None:
         """Give the matrix arrays of its own in which entries are sorted; who holds earlier ones keeps them as they are.
@@ -120,9 +120,9 @@ class ExportedIndices:
             if sum_duplicates or state.given == state.native.stored:
                 state = self._of(state.native.with_values(state.native.values.copy()))
             else:
-                ordered = self._written(state.seen, state.values).sorted_indices()
-                seen = {"indices": ordered.indices, "indptr": ordered.indptr}
-                state = _State(state.native, state.given, seen, ordered.data, ordered.data.copy(), {})
+                ordered = self._written(state.snapshot, state.values).sorted_indices()
+                snapshot = {"indices": ordered.indices, "indptr": ordered.indptr}
+                state = _State(state.native, state.given, snapshot, ordered.data, ordered.data.copy(), {})
             self._changed = True  # first: Ctrl-C may come in between
             self._state = state
 
@@ -132,12 +132,12 @@ class ExportedIndices:
             state = self._update()
             if state.in_order:
                 return None
-            made = self._in_format(format).as_made
+            result = self._in_format(format).as_made
             exporter = ExportedIndices(state.native)
             exporter._state = state._replace(values=state.values.copy(), copies={})
             exporter._changed = True
-            made.export_by(exporter)
-            return made
+            result.export_by(exporter)
+            return result
 
     # ---- what native code gets --------------------------------------------------------------------
     def native(self, format: str) -> Any:
@@ -169,8 +169,8 @@ class ExportedIndices:
         """Take over what was written, and give up the copies that nobody can write to any more."""
         state = self._state
         held = {name: copy for name, copy in state.copies.items() if copy.held()}  # before what they hold is compared
-        if not state.as_seen():
-            state = self._taken_over(state)
+        if not state.unchanged():
+            state = self._updated(state)
             self._changed = True  # first: Ctrl-C may come in between
             self._state = state
         if len(held) < len(state.copies):
@@ -180,22 +180,22 @@ class ExportedIndices:
 
     def _written(self, arrays: dict[str, np.ndarray], values: np.ndarray) -> Any:
         """Return index arrays and values as one of SciPy's, which looks at none of them."""
-        made = self._format.scipy_class(self._shape, dtype=values.dtype)
-        made.data = values
-        if self._format.in_lines():
-            made.indices, made.indptr = arrays["indices"], arrays["indptr"]
+        result = self._format.scipy_class(self._shape, dtype=values.dtype)
+        result.data = values
+        if self._format.is_compressed():
+            result.indices, result.indptr = arrays["indices"], arrays["indptr"]
         else:
-            made.coords = arrays["row"], arrays["col"]
-        return made
+            result.coords = arrays["row"], arrays["col"]
+        return result
 
-    def _taken_over(self, state: _State) -> _State:
+    def _updated(self, state: _State) -> _State:
         """Return the state after what was written; an error leaves it to the next use to try again."""
         format, who, values, read = self._format, self._format.who, state.values, None
-        seen = state.seen | {name: copy.memory.copy() for name, copy in state.copies.items()}
+        snapshot = state.snapshot | {name: copy.memory.copy() for name, copy in state.copies.items()}
         s = Summary(self._shape, values.itemsize, len(values))
-        format.require(s, None, CPU, beside=format.scipy_workspace(s))
+        format.require(s, None, CPU, temporary=format.scipy_workspace(s))
         try:
-            entries, in_order = private(self._written(seen, values), who)
+            entries, in_order = private(self._written(snapshot, values), who)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{who}: its index arrays were written to, and describe no matrix: {error}") from None
         given = entries.nnz
@@ -207,8 +207,8 @@ class ExportedIndices:
             stored = entries.data
             stored.flags.writeable = False  # what is written to a sorted copy would be lost
         structure = [(name, format.index(entries, name)) for name in format.structure]
-        native = format.of_arrays(CPU, self._shape, stored, structure)
-        return _State(native, given, seen, values, read, state.copies)
+        native = format.from_component_arrays(CPU, self._shape, stored, structure)
+        return _State(native, given, snapshot, values, read, state.copies)
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

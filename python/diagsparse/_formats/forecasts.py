@@ -64,17 +64,17 @@ class Forecasts:
 
     def peak_from_scipy(self, a: Any, ours: SparseArray, s: Summary) -> int:
         """Return the bytes that are needed to make this of a SciPy array of any format but dia, as csr `ours`."""
-        there = self.nbytes(s) + self.workspace(s, ours) + self.held_beside(a, ours)
+        there = self.nbytes(s) + self.workspace(s, ours) + self.unshared_nbytes(a, ours)
         return max(FORMATS[COMMON].peak_from_scipy(a, ours, s), there)
 
-    def held_beside(self, a: Any, csr: SparseArray) -> int:
+    def unshared_nbytes(self, a: Any, csr: SparseArray) -> int:
         """Return the bytes that a csr matrix takes beside the SciPy array that it was made of."""
         shared = a.format == COMMON and np.may_share_memory(csr.values, a.data)
         return csr.nbytes - (csr.values.nbytes if shared else 0)
 
     def require(
         self, s: Summary, max_bytes: int | None, backend: Backend, a: SparseArray | None = None, held: int = 0,
-        beside: int = 0, **options: int,
+        temporary: int = 0, **options: int,
     ) -> None:  # fmt: skip
         """Raise where the format cannot hold the matrix, or its bytes exceed the limit.
 
@@ -84,11 +84,11 @@ class Forecasts:
         self.check_shape(s.shape, backend.core)
         if max_bytes is None and self.bound(s, **options) < memory.SMALL:
             return
-        beside = beside if a is None else self.workspace(s, a, **options)
-        beside += 0 if max_bytes is None else held
-        nbytes = self.nbytes(s, **options) + beside
+        temporary = temporary if a is None else self.workspace(s, a, **options)
+        temporary += 0 if max_bytes is None else held
+        nbytes = self.nbytes(s, **options) + temporary
         if not memory.fits(nbytes, max_bytes, backend):
-            memory.require(nbytes, max_bytes, *self.what(s), backend, beside)
+            memory.require(nbytes, max_bytes, *self.what(s), backend, temporary)
 
     def bound(self, s: Summary, **options: int) -> int:
         """Return bytes that are enough in any case, even if every value took a row or a column to itself."""
@@ -102,10 +102,10 @@ class Forecasts:
         """Raise ValueError for a shape that the format cannot hold."""
         core.check_shape(self.name, *shape)
 
-    def foresee(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
+    def check_forecast(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
         """Raise, before anything is done, where `a` is known to be too large in this format; its maker looks again."""
 
-    def foresee_diagonal(self, a: SparseArray, k: int) -> None:
+    def check_diagonal_fits(self, a: SparseArray, k: int) -> None:
         """Raise where a copy of diagonal `k` does not fit."""
         if max(a._shape) * a._dtype.itemsize > memory.SMALL:
             memory.require_free(diagonal_length(a._shape, k) * a._dtype.itemsize, f"diagonal: offset {k}")
@@ -150,9 +150,9 @@ class Forecasts:
         ordered = 4 * m + sorting(m, 0, a._backend) if sigma > 1 else 0
         return a._core.places_in_slices(*self.in_rows(a, 8 * (m // height + 2) + ordered), height, sigma)
 
-    def in_rows(self, a: SparseArray, beside: int = 0) -> tuple[Any, int]:
+    def in_rows(self, a: SparseArray, temporary: int = 0) -> tuple[Any, int]:
         """Return this view as native code is asked for what follows from the places of entries: it makes csr of it."""
-        nbytes = beside + table_of_diagonals(a._shape, a.nnz)  # of counts
+        nbytes = temporary + table_of_diagonals(a._shape, a.nnz)  # of counts
         if a._format.name != COMMON:
             common, s = FORMATS[COMMON], Summary(a.shape, widened(a.dtype).itemsize, a.nnz)
             nbytes += common.nbytes(s) + self.to_csr_workspace(a, s)

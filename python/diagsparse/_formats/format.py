@@ -59,7 +59,7 @@ class Format(Forecasts):
     from_parts = from_arrays.from_parts
     from_tuple = from_arrays.from_tuple
     from_device_tuple = from_arrays.from_device_tuple
-    of_arrays = from_arrays.of_arrays
+    from_component_arrays = from_arrays.from_component_arrays
     names = from_arrays.names
     by_name = from_arrays.by_name
     given_shape = from_arrays.given_shape
@@ -86,7 +86,7 @@ class Format(Forecasts):
 
     def to_csr(self, a: SparseArray, max_bytes: int | None = None, held: int = 0) -> SparseArray:
         """Return this view as a csr matrix, on its device."""
-        FORMATS[COMMON].foresee(a, max_bytes, held)
+        FORMATS[COMMON].check_forecast(a, max_bytes, held)
         return a._wrap(a._core.convert(widen(a)._matrix, a._op, COMMON))
 
     def like(self, a: SparseArray, csr: SparseArray) -> SparseArray:
@@ -122,7 +122,7 @@ class Format(Forecasts):
         """Return the options of the layout that this matrix has, and that its copies keep."""
         return {}
 
-    def within(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+    def from_family(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
         """Return another format of the same family in this one."""
         raise NotImplementedError
 
@@ -145,25 +145,25 @@ class Format(Forecasts):
         self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Backend = CPU
     ) -> SparseArray:
         """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
-        kept = value_dtype(a.dtype, dtype, f"{self.who}")
+        dtype = value_dtype(a.dtype, dtype, f"{self.who}")
         self.check_shape(a.shape, CPU.core)
         common = FORMATS[COMMON]
         common.check_shape(a.shape, CPU.core)
-        csr = common.from_scipy(a, kept, False, max_bytes)
-        made = self.from_csr(csr.to(target.name), max_bytes, self.held_beside(a, csr))
-        return unshared(made, csr, max_bytes) if copy and target is CPU else made
+        csr = common.from_scipy(a, dtype, False, max_bytes)
+        result = self.from_csr(csr.to(target.name), max_bytes, self.unshared_nbytes(a, csr))
+        return unshared(result, csr, max_bytes) if copy and target is CPU else result
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
         """Return a matrix that stores nothing."""
-        common, nothing = FORMATS[COMMON], Summary.of_nothing(shape, dtype.itemsize)
-        self.require(nothing, None, backend, beside=common.nbytes(nothing))
+        common, nothing = FORMATS[COMMON], Summary.empty(shape, dtype.itemsize)
+        self.require(nothing, None, backend, temporary=common.nbytes(nothing))
         return self.from_csr(common.empty(shape, dtype, backend), None)
 
-    def anew(self, a: SparseArray) -> SparseArray:
+    def materialized(self, a: SparseArray) -> SparseArray:
         """Return what this transposed view shows, in a layout of its own."""
         return self.rebuilt_from_csr(a, self.to_csr(a))
 
-    def diagonal_to_read(self, a: SparseArray, k: int) -> np.ndarray:
+    def diagonal_values(self, a: SparseArray, k: int) -> np.ndarray:
         """Return the same for a sum: where it lies, if that is possible, and empty where nothing is stored."""
         return a.diagonal(k)
 
@@ -211,7 +211,7 @@ class Format(Forecasts):
         return {name: value for name, value in options.items() if value is not None}
 
     # ---- sums and elements -----------------------------------------------------------------------
-    onto = by_csr.onto
+    write_dense = by_csr.write_dense
     count_nonzero = by_csr.count_nonzero
     added = by_csr.added
     multiplied = by_csr.multiplied
@@ -225,19 +225,19 @@ class Format(Forecasts):
     extreme = by_csr.extreme
     element = by_csr.element
     window = by_csr.window
-    row_to_read = by_csr.row_to_read
+    scipy_row = by_csr.scipy_row
 
     def terms(self, matrix: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
         """Return this matrix and another one as `added` takes them: unpacked, and of one family or with a partner."""
         a, b = unpacked(matrix), unpacked(other)
-        alike = a._format is b._format or a._format.family == b._format.family
-        return a, b if alike else a._format.partner(a, b)
+        same_family = a._format is b._format or a._format.family == b._format.family
+        return a, b if same_family else a._format.partner(a, b)
 
     def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
         """Return a matrix of another family as `added` takes it."""
         return convert(other, COMMON)
 
-    def united(self, a: SparseArray, other: SparseArray) -> SparseArray:
+    def sum_on_union(self, a: SparseArray, other: SparseArray) -> SparseArray:
         """Return the sum with one of this format and dtype, on the entries that one of both stores, zero or not."""
         return self.added(a, other, 1, 1)
 
@@ -245,9 +245,9 @@ class Format(Forecasts):
         """Return this matrix and another one as `multiplied` takes them; as csr, where two families are left."""
         return unpacked(a), unpacked(other)
 
-    def add_values(self, a: SparseArray, made: SparseArray, beta: Any) -> None:
+    def add_values(self, a: SparseArray, result: SparseArray, beta: Any) -> None:
         """Write ``made + beta self`` to these values; `made` has the same structure."""
-        a._core.add_scaled(1.0, made._matrix, beta, a._matrix)
+        a._core.add_scaled(1.0, result._matrix, beta, a._matrix)
 
     # ---- products ---------------------------------------------------------------------------------
     def matmul(self, a: SparseArray, b: SparseArray) -> SparseArray:
@@ -261,7 +261,7 @@ class Format(Forecasts):
         """Return the sparse product, with `profile` and the seconds of its stages."""
         if profile:
             return profiled(a, b, out, format=format, kernel=kernel, max_bytes=max_bytes)
-        return MatmulPlan(a, b, format, kernel, max_bytes, into=out)(out=out)
+        return MatmulPlan(a, b, format, kernel, max_bytes, out=out)(out=out)
 
     def as_operand(self, a: SparseArray) -> SparseArray:
         """Return this matrix as plans of products take it: unpacked."""

@@ -13,10 +13,10 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix import construct, devices
-from .._matrix.gate import checked_shape, is_parts, private, refuse_entries
 from .._matrix.registry import COMMON, FORMATS, default_format
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._matrix.validation import checked_shape, is_parts, private, refuse_entries
 from .format import Format
 from .packing import UNPACKED, Packing, pack, packing_of
 
@@ -52,8 +52,8 @@ class FromDiagonals(Format):
         symmetry, period = packing.codes()
         labels = backend.core.labels_for(self.name, *shape, offsets, symmetry)
         options = dtype.name, backend.index, symmetry, period
-        made: SparseArray = SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, None, *options))
-        return made
+        result: SparseArray = SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, None, *options))
+        return result
 
     def construct(
         self, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend | None,
@@ -75,8 +75,8 @@ class FromDiagonals(Format):
                 )
             make = self.from_device_pair if devices.on_gpu(arg) else self.from_pair
             return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
-        made: Any = construct.build(self, arg, shape, dtype, copy, max_bytes, target)
-        return pack(made, packing, max_bytes) if layout else made
+        result: Any = construct.build(self, arg, shape, dtype, copy, max_bytes, target)
+        return pack(result, packing, max_bytes) if layout else result
 
     def from_scipy(
         self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Backend = CPU
@@ -85,25 +85,25 @@ class FromDiagonals(Format):
         in_rows = default_format(a.shape) is FORMATS[COMMON]
         if in_rows and (a.format != "coo" or 8 * a.shape[0] <= max(memory.SMALL, 16 * a.nnz)):
             return super().from_scipy(a, dtype, copy, max_bytes, target)
-        kept = value_dtype(a.dtype, dtype, self.who)
-        return self.of_entries(private(a, self.who)[0].tocoo(copy=False), kept, max_bytes)
+        dtype = value_dtype(a.dtype, dtype, self.who)
+        return self.from_entries(private(a, self.who)[0].tocoo(copy=False), dtype, max_bytes)
 
-    def of_entries(self, a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
+    def from_entries(self, a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
         """Build from SciPy's coo, whose duplicates are summed, diagonal by diagonal."""
-        beside = (16 + (a.data.dtype != dtype) * dtype.itemsize) * a.nnz  # two arrays of int64, and the values cast
-        memory.require(beside, max_bytes, f"{self.who}: the offsets of {a.nnz} entries")
+        temporary = (16 + (a.data.dtype != dtype) * dtype.itemsize) * a.nnz  # two arrays of int64, and the values cast
+        memory.require(temporary, max_bytes, f"{self.who}: the offsets of {a.nnz} entries")
         row, col = a.coords
         offset = np.subtract(col, row, dtype=np.int64)
         offsets = np.unique(offset)
         s, held = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: offsets), row.nbytes + col.nbytes
-        self.require(s, max_bytes, CPU, held=held, beside=beside)
-        made: Any = self.zeros_on(a.shape, dtype, offsets.tolist(), CPU)
-        spans = made._format.spans(made)
+        self.require(s, max_bytes, CPU, held=held, temporary=temporary)
+        result: Any = self.zeros_on(a.shape, dtype, offsets.tolist(), CPU)
+        spans = result._format.spans(result)
         diagonal = np.searchsorted(spans[:, 0], offset)
         position = np.take(spans[:, 3] - spans[:, 1], diagonal, out=offset, mode="clip")  # of row 0
         position += row
-        np.add.at(made._matrix.values.ravel(), position, a.data.astype(dtype, copy=False))
-        return made
+        np.add.at(result._matrix.values.ravel(), position, a.data.astype(dtype, copy=False))
+        return result
 
     def from_parts(self, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
         who = self.who
@@ -124,11 +124,11 @@ class FromDiagonals(Format):
             raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
         labels = integer_labels(arg[1], who, self.labels)
         values = as_numpy(arg[0], who)
-        kept = value_dtype(values.dtype, dtype, who, narrow=True)
+        dtype = value_dtype(values.dtype, dtype, who, narrow=True)
         values = self.shape_values(values, labels)
         if shape is None:
             shape = self.infer_shape(values)
-        values = np.array(values, kept, order="C") if copy else np.require(values, kept, ["C", "A"])
+        values = np.array(values, dtype, order="C") if copy else np.require(values, dtype, ["C", "A"])
         values, labels = self.by_layout(values, labels, shape, packing, given, CPU)
         return SparseArray._wrap(CPU.core.diagonal_matrix(self.name, *shape, labels, values, "", 0, *packing.codes()))
 
@@ -160,8 +160,8 @@ class FromDiagonals(Format):
         if len(arg) != 2:
             raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
         labels = integer_labels(_on_host(arg[1], backend, who), who, self.labels)
-        kept = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
-        values = owners.contiguous(owners.bring(arg[0], kept, backend, who, "a part"), kept, copy)
+        dtype = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
+        values = owners.contiguous(owners.as_device_array(arg[0], dtype, backend, who, "a part"), dtype, copy)
         if values.ndim == 1 and len(labels) == 1 and self.value_rows:
             extent, step = values.shape[0], values.itemsize
             values = owners.strided(backend.core, values, (1, extent), (extent * step, step))
@@ -171,10 +171,10 @@ class FromDiagonals(Format):
         options = "", backend.index, *packing.codes()
         return SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, values, *options))
 
-    def moved(self, a: SparseArray, target: Backend, carry: Callable[[Any], Any]) -> Any:
+    def moved(self, a: SparseArray, target: Backend, copy_array: Callable[[Any], Any]) -> Any:
         parts, shape = a._matrix.parts(), (a._matrix.rows, a._matrix.cols)
         options = "", target.index, *packing_of(a).codes()
-        labels, values = parts[self.labels].tolist(), carry(parts["values"])
+        labels, values = parts[self.labels].tolist(), copy_array(parts["values"])
         return target.core.diagonal_matrix(a.format, *shape, labels, values, *options)
 
 
@@ -185,4 +185,4 @@ def _on_host(labels: Any, backend: Backend, who: str) -> Any:
     given = owners.dtype_of(labels)
     if given.kind not in "iu":
         return np.zeros(1, given)  # for its words
-    return owners.bring(labels, np.dtype(np.int64), backend, who, "a part").get()
+    return owners.as_device_array(labels, np.dtype(np.int64), backend, who, "a part").get()

@@ -34,12 +34,12 @@ class Hyb(Format):
         lengths, rows = s.row_lengths.T
         longer = s.shape[0] - (np.cumsum(rows) - rows)  # rows of this length or more
         # One more entry makes every row longer, and takes one of each longer row out of coo.
-        pays = longer * (s.itemsize + 8) > s.shape[0] * (s.itemsize + 4)
-        return {"width": int(lengths[pays].max(initial=0))}
+        worthwhile = longer * (s.itemsize + 8) > s.shape[0] * (s.itemsize + 4)
+        return {"width": int(lengths[worthwhile].max(initial=0))}
 
     def nbytes(self, s: Summary, **options: int) -> int:
-        places, rest = self.split(s, **options)
-        return places * (s.itemsize + 4) + rest * (s.itemsize + 8)
+        positions, rest = self.split(s, **options)
+        return positions * (s.itemsize + 4) + rest * (s.itemsize + 8)
 
     def split(self, s: Summary, **options: int) -> tuple[int, int]:
         """Return the places of ell and the entries of coo."""
@@ -52,8 +52,8 @@ class Hyb(Format):
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         # Both are made with values of their own before they share an array; the rest is rows at first.
-        places, rest = self.split(s, **options)
-        return 8 * (s.shape[0] + 1) + max((places + rest) * s.itemsize, sorting(rest, s.itemsize, backend))
+        positions, rest = self.split(s, **options)
+        return 8 * (s.shape[0] + 1) + max((positions + rest) * s.itemsize, sorting(rest, s.itemsize, backend))
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         # Both as rows, which are merged.

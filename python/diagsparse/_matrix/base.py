@@ -60,10 +60,10 @@ class Base(Parent):
         self._op = op if dtype.kind == "c" else op & TRANSPOSED
         self._shape = (cols, rows) if op & TRANSPOSED else (rows, cols)
         if type(matrix) is not _CpuMatrix:
-            self._settle(backend_of(matrix))
+            self._set_backend(backend_of(matrix))
         return self
 
-    def _settle(self, backend: Backend) -> None:
+    def _set_backend(self, backend: Backend) -> None:
         """Set the device; the class has that of the CPU."""
         if backend is not CPU:
             self._backend, self._core = backend, backend.core
@@ -148,6 +148,6 @@ def issparse(x: Any) -> bool:
     return isinstance(x, Base)
 
 
-def is_scipys(x: Any) -> bool:
+def is_from_scipy(x: Any) -> bool:
     """Whether `x` is a sparse matrix or array of SciPy's own."""
     return sp.issparse(x) and not isinstance(x, Base)

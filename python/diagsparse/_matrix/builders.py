@@ -12,10 +12,10 @@ from .._backends.arguments import integer
 from .._backends.backend import CPU, get_backend
 from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from .._show.display import counted
-from .gate import checked_shape
 from .registry import COMMON, FORMATS, format_named, storing_16_bits
 from .sparse_array import SparseArray
 from .summary import Summary, diagonal_length
+from .validation import checked_shape
 
 _DIAGONALS = "hm"  # the format that is built, of which the others are made
 
@@ -85,19 +85,19 @@ def diags(
     if shape is None:
         if not ks:
             raise ValueError("diags: no diagonals; pass shape=(rows, columns)")
-        shape = _told_shape(ks, values)
+        shape = _inferred_shape(ks, values)
     shape = checked_shape(shape, "diags")
     given = np.result_type(*values) if values else np.dtype(float)
-    kept = value_dtype(given, _storable(floats_for(given, dtype, "diags"), kind), "diags", narrow=kind.narrow)
+    dtype = value_dtype(given, _storable(floats_for(given, dtype, "diags"), kind), "diags", narrow=kind.narrow)
     stored = [(k, _on_diagonal(v, k, shape, data, period)) for k, v in zip(ks, values, strict=True)]
     if period is None:
-        _require_room(kind, shape, kept.itemsize, dict(stored))
+        _require_room(kind, shape, dtype.itemsize, dict(stored))
     first: Any = FORMATS[_DIAGONALS] if period is None else kind
-    made = first.of_runs(shape, widened(kept), [(k, max(0, -k), v) for k, v in stored], period=period)
-    return made.asformat(kind.name).astype(kept, copy=False).to(target.name)
+    result = first.from_runs(shape, widened(dtype), [(k, max(0, -k), v) for k, v in stored], period=period)
+    return result.asformat(kind.name).astype(dtype, copy=False).to(target.name)
 
 
-def _told_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
+def _inferred_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
     """Return the order of the square matrix in which the first diagonal has as many places as values."""
     n = len(values[0]) + abs(ks[0])
     if outside := [k for k, v in zip(ks, values, strict=True) if abs(k) >= n and len(v)]:
@@ -128,12 +128,14 @@ def _require_room(kind: Any, shape: tuple[int, int], itemsize: int, runs: dict[i
     s = Summary(shape, itemsize, entries, offsets=lambda: np.array(sorted(runs), np.int64))
     first, rows = FORMATS[_DIAGONALS], FORMATS[COMMON]
     diagonals = first.nbytes(s)
-    beside = diagonals * (kind is not first) + rows.nbytes(s) * (kind.family != first.family and kind is not rows)
-    nbytes = beside + (diagonals if kind is first else rows.nbytes(s) if kind is rows else entries * itemsize)
+    temporary = diagonals * (kind is not first) + rows.nbytes(s) * (kind.family != first.family and kind is not rows)
+    nbytes = temporary + (diagonals if kind is first else rows.nbytes(s) if kind is rows else entries * itemsize)
     hint = f'; format="{_DIAGONALS}" takes {memory.human(diagonals)}' if kind is not first else ""
     if kind is first and all(constant.values()):
         hint = "; period=1 stores one value of each diagonal"
-    memory.require_free(nbytes, f"{kind.who}: {entries} entries of a {shape[0]} x {shape[1]} matrix", CPU, hint, beside)
+    memory.require_free(
+        nbytes, f"{kind.who}: {entries} entries of a {shape[0]} x {shape[1]} matrix", CPU, hint, temporary
+    )
 
 
 def _checked_period(period: Any, kind: Any, shape: Any) -> int:

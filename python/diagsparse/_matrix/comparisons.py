@@ -44,8 +44,8 @@ def with_scalar(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
     if entries._op or entries._format.name != format:
         entries = convert(entries, format).copy()
     here = (_OPPOSITE[compare] if full else compare)(entries._matrix.values, number)
-    made = _bools(format, a._shape, entries._core.named_places(entries._matrix, here))
-    return _complement(made) if full else made
+    result = _bools(format, a._shape, entries._core.named_places(entries._matrix, here))
+    return _complement(result) if full else result
 
 
 def with_dense(a: Any, dense: Any, compare: Callable[[Any, Any], Any]) -> Any:

@@ -14,16 +14,16 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend, get_backend, gpu
 from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from . import cupy_sparse, devices
-from .base import Base, is_scipys, issparse
+from .base import Base, is_from_scipy, issparse
 from .convert import convert, unshared
-from .gate import checked_shape, is_parts, is_shape, private
-from .registry import COMMON, FORMATS, by_way, default_format, format_named
+from .registry import COMMON, FORMATS, default_format, format_named, relabeled
 from .summary import Summary, inside
+from .validation import checked_shape, is_parts, is_shape, private
 
 
 def first_format(arg: Any) -> Any:
     """Return the format that a matrix which is not ours is converted to first, before its own is chosen."""
-    return default_format(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
+    return default_format(arg.shape) if is_from_scipy(arg) else FORMATS[COMMON]
 
 
 def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> Any:
@@ -48,7 +48,7 @@ def initialize(
 ) -> None:  # fmt: skip
     """Make a new object the matrix that the arguments of its constructor describe."""
     target = None if device is None else get_backend(device)
-    if is_scipys(arg):
+    if is_from_scipy(arg):
         parts, given = None, arg.dtype
     elif isinstance(arg, Mapping):
         parts, arg, layout = arg, a._format.in_order(arg), a._format.parts_are | layout
@@ -58,16 +58,16 @@ def initialize(
     dtype = dtype if given is None else floats_for(given, dtype, a._format.who)
     try:
         narrow = _rounded_to(a._format, arg, dtype)
-        made = a._format.construct(arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target, layout)
-        made = made.astype(narrow, copy=False) if narrow else made
+        result = a._format.construct(arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target, layout)
+        result = result.astype(narrow, copy=False) if narrow else result
     except (MemoryError, ValueError, TypeError) as error:
-        raise by_way(error, a.format) from None
+        raise relabeled(error, a.format) from None
     if parts is not None:
-        _require_derived(made, parts)
-    made = made if target is None else made.to(target.name)
-    a._matrix, a._op, a._shape, a._dtype = made._matrix, made._op, made._shape, made._dtype
-    a._packed = made._packed
-    a._settle(made._backend)
+        _require_derived(result, parts)
+    result = result if target is None else result.to(target.name)
+    a._matrix, a._op, a._shape, a._dtype = result._matrix, result._op, result._shape, result._dtype
+    a._packed = result._packed
+    a._set_backend(result._backend)
 
 
 def _dtype_of(arg: Any) -> np.dtype | None:
@@ -87,11 +87,11 @@ def _rounded_to(format: Any, arg: Any, dtype: Any) -> np.dtype | None:
     return wanted if is_narrow(wanted) else None
 
 
-def _require_derived(made: Any, parts: Mapping[str, Any]) -> None:
+def _require_derived(result: Any, parts: Mapping[str, Any]) -> None:
     """Raise ValueError where parts that follow from the others do not."""
-    for name in made._format.derived:
-        if name in parts and not np.array_equal(parts[name], made.parts()[name]):
-            raise ValueError(f"{made.format}_array: {name} do not fit the other parts and the shape; leave them out")
+    for name in result._format.derived:
+        if name in parts and not np.array_equal(parts[name], result.parts()[name]):
+            raise ValueError(f"{result.format}_array: {name} do not fit the other parts and the shape; leave them out")
 
 
 def with_options(
@@ -99,9 +99,9 @@ def with_options(
     options: dict[str, int],
 ) -> Any:  # fmt: skip
     """Build by way of csr, which is laid out as these options, which were checked, say."""
-    made = build(format if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
-    csr = convert(made, COMMON, max_bytes)
-    return format.from_csr(csr, max_bytes, 0 if csr is made else csr.nbytes, **options)
+    result = build(format if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
+    csr = convert(result, COMMON, max_bytes)
+    return format.from_csr(csr, max_bytes, 0 if csr is result else csr.nbytes, **options)
 
 
 def build(
@@ -116,10 +116,10 @@ def build(
         value_dtype(widened(arg.dtype), dtype, who)
         if target not in (None, CPU):  # conversions are for the GPU
             arg = arg.to(target.name)
-        made = convert(arg, format.name, max_bytes)
-        made = made if dtype is None else made.astype(dtype, copy=False)
-        return unshared(made, arg, max_bytes) if copy else made
-    if is_scipys(arg):
+        result = convert(arg, format.name, max_bytes)
+        result = result if dtype is None else result.astype(dtype, copy=False)
+        return unshared(result, arg, max_bytes) if copy else result
+    if is_from_scipy(arg):
         _same_shape(arg.shape, shape, who)
         return from_scipy(format, arg, dtype, copy, max_bytes, target or CPU)
     if cupy_sparse.issparse(arg):
@@ -143,21 +143,21 @@ def _from_tuple(
     """Build from a shape, or from the parts."""
     who = format.who
     if is_shape(arg):
-        wanted, kept = checked_shape(arg, who), value_dtype(np.float64, dtype, who)
-        format.require(Summary.of_nothing(wanted, kept.itemsize), max_bytes, target)
-        return format.empty(wanted, kept, target)
+        wanted, dtype = checked_shape(arg, who), value_dtype(np.float64, dtype, who)
+        format.require(Summary.empty(wanted, dtype.itemsize), max_bytes, target)
+        return format.empty(wanted, dtype, target)
     if devices.on_gpu(arg):
-        made = format.from_device_tuple(arg, shape, dtype, copy, max_bytes)
+        result = format.from_device_tuple(arg, shape, dtype, copy, max_bytes)
     else:
-        made = format.from_tuple(arg, shape, dtype, copy, max_bytes)
-    return limited(made, max_bytes)
+        result = format.from_tuple(arg, shape, dtype, copy, max_bytes)
+    return limited(result, max_bytes)
 
 
-def limited(made: Any, max_bytes: int | None) -> Any:
+def limited(result: Any, max_bytes: int | None) -> Any:
     """Return a matrix of a user's parts, most of which lie where they did, if it is within the limit."""
     if max_bytes is not None:
-        memory.require(made.nbytes, max_bytes, f"{made.format}_array: the matrix of these parts")
-    return made
+        memory.require(result.nbytes, max_bytes, f"{result.format}_array: the matrix of these parts")
+    return result
 
 
 def _from_dense(
@@ -173,11 +173,11 @@ def _from_dense(
     if dense.ndim != 2:
         raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
     _same_shape(dense.shape, shape, who)
-    kept = value_dtype(dense.dtype, floats_for(dense.dtype, dtype, who), who)
-    if (each := 24 + 2 * kept.itemsize) * dense.size > memory.SMALL:  # of an entry: row, column, value, and as csr
+    dtype = value_dtype(dense.dtype, floats_for(dense.dtype, dtype, who), who)
+    if (each := 24 + 2 * dtype.itemsize) * dense.size > memory.SMALL:  # of an entry: row, column, value, and as csr
         entries = int(np.count_nonzero(dense))
         memory.require_free(entries * each, f"{who}: {entries} entries of a dense array of shape {dense.shape}")
-    return from_scipy(format, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
+    return from_scipy(format, sp.csr_array(dense.astype(dtype, copy=False)), None, False, max_bytes, target)
 
 
 def _from_device_dense(format: Any, x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> Any:
@@ -187,12 +187,12 @@ def _from_device_dense(format: Any, x: Any, shape: Any, dtype: Any, max_bytes: i
     if len(x.shape) != 2:
         raise ValueError(f"{who}: got an array of shape {tuple(x.shape)}, expected two dimensions")
     _same_shape(x.shape, shape, who)
-    kept, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.where(x))
+    dtype, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.device_index(x))
     if owner is owners.CuPy:
-        return cupy_sparse.from_dense(format, x, kept, max_bytes)
-    fits = owner is owners.Own or owner.dtype(x) == kept
-    dense = owner.view(home.core, x if fits else owner.cast(x, kept), home.index).get()
-    return _from_dense(format, dense, x, shape, kept, max_bytes, home).to(home.name)
+        return cupy_sparse.from_dense(format, x, dtype, max_bytes)
+    fits = owner is owners.AnyLibrary or owner.dtype(x) == dtype
+    dense = owner.view(home.core, x if fits else owner.cast(x, dtype), home.index).get()
+    return _from_dense(format, dense, x, shape, dtype, max_bytes, home).to(home.name)
 
 
 def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str) -> None:
@@ -204,10 +204,10 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
 
 def from_scipy(format: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend) -> Any:
     """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
-    kept = value_dtype(a.dtype, dtype, format.who)
+    dtype = value_dtype(a.dtype, dtype, format.who)
     if a.format == "dia":  # which SciPy would convert with offsets of 32 bits
-        made = _from_diagonals(format.for_diagonals(), private(a, format.who)[0], kept, max_bytes)
-        return convert(made, format.name, max_bytes)
+        result = _from_diagonals(format.for_diagonals(), private(a, format.who)[0], dtype, max_bytes)
+        return convert(result, format.name, max_bytes)
     return format.from_scipy(a, dtype, copy, max_bytes, target)
 
 

@@ -14,8 +14,8 @@ from .._backends.types import is_narrow, value_dtype
 from . import cupy_sparse, devices
 from .base import M
 from .convert import convert, to_csr, unpacked, unshared, widen
-from .each_element import rewritten
-from .registry import SCIPYS, format_named
+from .elementwise_functions import rewritten
+from .registry import SCIPY_ONLY, format_named
 
 
 def asformat(a: M, format: str | None, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> M:
@@ -36,12 +36,12 @@ def asformat(a: M, format: str | None, copy: bool = False, *, max_bytes: int | N
     """
     if layout:
         return format_named(format or a.format).array(a, copy=copy, max_bytes=max_bytes, **layout)
-    if format in SCIPYS:
+    if format in SCIPY_ONLY:
         return getattr(a, f"to{format}")()
-    made = a if format is None else convert(a, format, max_bytes)
-    if copy or made is not a:  # conversions share nothing, as in SciPy
-        made = unshared(made, a, max_bytes)
-    return made
+    result = a if format is None else convert(a, format, max_bytes)
+    if copy or result is not a:  # conversions share nothing, as in SciPy
+        result = unshared(result, a, max_bytes)
+    return result
 
 
 def to(a: M, device: str) -> M:
@@ -139,7 +139,7 @@ def todense(a: Any, order: str | None = None, out: np.ndarray | None = None) -> 
 def copy(a: M) -> M:
     """Return an independent matrix; a view is laid out anew."""
     if a._op & 1:
-        return a._format.anew(a)
+        return a._format.materialized(a)
     values = a._matrix.values
     return a._wrap(a._matrix.with_values(values.conj() if a._op else values.copy()))
 
@@ -156,7 +156,7 @@ def toarray(a: Any, order: str | None = None, out: np.ndarray | None = None) -> 
         return a.to("cpu").toarray(out=dense)
     wide = unpacked(a)
     if wide._dtype == a._dtype and (out is None or host_dense.native(out)):
-        wide._format.onto(wide, dense, 1, False)
+        wide._format.write_dense(wide, dense, 1, False)
     else:
         dense[...] = wide.toarray()
     return dense

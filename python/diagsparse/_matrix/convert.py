@@ -7,7 +7,7 @@ import numpy as np
 from .._backends import memory
 from .._backends.types import is_narrow
 from .base import M
-from .registry import COMMON, FORMATS, by_way, default_format, format_named
+from .registry import COMMON, FORMATS, default_format, format_named, relabeled
 
 
 def unpacked(a: M, max_bytes: int | None = None) -> M:
@@ -35,15 +35,15 @@ def convert(a: M, format: str, max_bytes: int | None = None) -> M:
     try:
         wanted.check_shape(a._shape, a._core)
         if a._format.family == wanted.family:  # in which a packing is kept
-            wanted.foresee(a, max_bytes)
-            return wanted.within(a, max_bytes)
+            wanted.check_forecast(a, max_bytes)
+            return wanted.from_family(a, max_bytes)
         full = unpacked(a, max_bytes)
         held = 0 if full is a else full.nbytes
-        wanted.foresee(full, max_bytes, held)
+        wanted.check_forecast(full, max_bytes, held)
         csr = to_csr(full, max_bytes, held)
         return wanted.from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
     except (MemoryError, ValueError, TypeError) as error:
-        raise by_way(error, format) from None
+        raise relabeled(error, format) from None
 
 
 def in_rows(a: M, who: str) -> M:
@@ -67,9 +67,9 @@ def in_rows(a: M, who: str) -> M:
     return convert(a, COMMON)
 
 
-def unshared(made: M, a: M, max_bytes: int | None) -> M:
+def unshared(result: M, a: M, max_bytes: int | None) -> M:
     """Return what was made of `a`, or a copy of it where both share values."""
-    if made is not a and not made._core.overlap(made._matrix.values, a._matrix.values):
-        return made
-    memory.require(made.nbytes, max_bytes, f"{made.format}_array: the copy", backend=made._backend)
-    return made.copy()
+    if result is not a and not result._core.overlap(result._matrix.values, a._matrix.values):
+        return result
+    memory.require(result.nbytes, max_bytes, f"{result.format}_array: the copy", backend=result._backend)
+    return result.copy()

@@ -33,18 +33,18 @@ def home(x: Any) -> Backend:
 
 def from_sparse(format: Any, a: Any, dtype: Any, max_bytes: int | None) -> Any:
     """Build from a sparse matrix of CuPy, on its GPU."""
-    kept = value_dtype(a.dtype, dtype, format.who)
+    dtype = value_dtype(a.dtype, dtype, format.who)
     backend = home(a)
     if a.format == "dia":
-        return _from_dia(format, a, kept, backend, max_bytes)
+        return _from_dia(format, a, dtype, backend, max_bytes)
     a = a if a.format in _ENTRIES else a.tocsr()
     entries = format.for_entries()
     limit = max_bytes if entries is format else None
-    s = Summary(a.shape, kept.itemsize, a.nnz)
-    entries.require(s, limit, backend, beside=sorting(a.nnz, kept.itemsize, backend))
+    s = Summary(a.shape, dtype.itemsize, a.nnz)
+    entries.require(s, limit, backend, temporary=sorting(a.nnz, dtype.itemsize, backend))
     first, second = (_view(getattr(a, name), backend) for name in _ENTRIES[a.format])
-    made = devices.entries(entries.name, a.shape, _view(a.data, backend, kept), first, second, a.format, backend)
-    return convert(made, format.name, max_bytes)
+    result = devices.entries(entries.name, a.shape, _view(a.data, backend, dtype), first, second, a.format, backend)
+    return convert(result, format.name, max_bytes)
 
 
 def _view(x: Any, backend: Backend, dtype: np.dtype | None = None) -> Any:
@@ -58,8 +58,8 @@ def _from_dia(format: Any, a: Any, dtype: np.dtype, backend: Backend, max_bytes:
     s = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets))
     target.require(s, max_bytes, backend)
     view = owners.contiguous(_view(a.data, backend, dtype), dtype)
-    made = Base._wrap(backend.core.realigned(target.name, *a.shape, view, offsets))
-    return convert(made, format.name, max_bytes)
+    result = Base._wrap(backend.core.realigned(target.name, *a.shape, view, offsets))
+    return convert(result, format.name, max_bytes)
 
 
 def from_dense(format: Any, x: Any, dtype: np.dtype, max_bytes: int | None) -> Any:
@@ -90,13 +90,13 @@ def to_cupy(a: Any, format: str | None) -> Any:
         plain = plain.copy() if plain._op else plain
         values, first, second = (cupy.from_dlpack(plain.parts()[name]) for name in ("values", *_ENTRIES[format]))
         if format == "coo":
-            made = sparse.coo_matrix((values, (first, second)), shape=plain.shape)
+            result = sparse.coo_matrix((values, (first, second)), shape=plain.shape)
         else:
             small = plain.nnz < 2**31  # CuPy wants one type for both
             parts = (first, second.astype(np.int32)) if small else (first.astype(np.int64), second)
-            made = getattr(sparse, f"{format}_matrix")((values, *parts), shape=plain.shape)
-            made.has_canonical_format = True
-        return made
+            result = getattr(sparse, f"{format}_matrix")((values, *parts), shape=plain.shape)
+            result.has_canonical_format = True
+        return result
 
 
 def _to_dia(a: Any, cupy: Any, sparse: Any) -> Any:
@@ -106,5 +106,5 @@ def _to_dia(a: Any, cupy: Any, sparse: Any) -> Any:
     memory.require_free(nbytes, "to_cupy: dia_matrix's data", a._backend)
     data = cupy.zeros((len(spans), a.shape[1]), a.dtype)
     for row, (offset, first, values) in zip(data, a._format.diagonals(a), strict=True):
-        row[first + offset : first + offset + values.size] = a._format.seen(a, cupy.from_dlpack(values))
+        row[first + offset : first + offset + values.size] = a._format.apply_conjugation(a, cupy.from_dlpack(values))
     return sparse.dia_matrix((data, cupy.asarray(spans[:, 0])), shape=a.shape)

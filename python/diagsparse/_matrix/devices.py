@@ -19,20 +19,20 @@ def moved(a: Any, target: Backend) -> Any:
     """Return a copy of `a` at another place; a view stays a view of the copy."""
     what = f"to: {a.format}_array {a.shape[0]} x {a.shape[1]} {a.dtype} on {target.name}"
     memory.require_free(a.nbytes, what, target)
-    return a._wrap(a._format.moved(a, target, partial(carried, source=a._backend, target=target)), a._op)
+    return a._wrap(a._format.moved(a, target, partial(copied_array, source=a._backend, target=target)), a._op)
 
 
-def carried(part: Any, source: Backend, target: Backend) -> Any:
+def copied_array(part: Any, source: Backend, target: Backend) -> Any:
     """Return a copy of a module's array for another place, once it is there; from GPU to GPU without the host."""
     if isinstance(part, np.ndarray) or target is CPU:
         here = source.host(part)
         return here if target is CPU else target.core.from_host(np.ascontiguousarray(here), target.index)
     part = owners.contiguous(part, part.dtype)
-    made = target.core.empty(part.shape, part.dtype.name, target.index)
+    result = target.core.empty(part.shape, part.dtype.name, target.index)
     source.core.synchronize(source.index)  # the copy is in a stream of the target
-    made.assign(part)
+    result.assign(part)
     target.core.synchronize(target.index)  # before the memory of the source is used again
-    return made
+    return result
 
 
 # ---- from parts on a GPU --------------------------------------------------------------------------
@@ -49,7 +49,7 @@ def home(arg: tuple[Any, ...]) -> Backend:
     """Return the GPU on which the first of the parts lies that is on one."""
     found = ((owners.owner_of(part), part) for part in _flat(arg))
     owner, part = next((owner, part) for owner, part in found if owner is not None)
-    return gpu(owner.where(part))
+    return gpu(owner.device_index(part))
 
 
 def entries(
@@ -68,7 +68,7 @@ def scaled(a: Any, dense: Any) -> Any:
     if a._backend is CPU:
         wide = host_dense.broadcast(dense, dtype, a.shape)
     else:
-        values = owners.bring(dense, dtype, a._backend, "multiply", "the other operand")
+        values = owners.as_device_array(dense, dtype, a._backend, "multiply", "the other operand")
         wide = owners.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
     return a._wrap(a._core.scaled_by(a._matrix, bool(a._op & CONJUGATED), wide))
 

@@ -22,7 +22,7 @@ from .._backends.types import VALUE_TYPES, plain_number, sum_dtype, value_dtype,
 from . import comparisons, operands
 from .base import Base, M
 from .convert import convert, unpacked
-from .each_element import changed, is_scalar, over_number, scaled
+from .elementwise_functions import changed, is_scalar, over_number, scaled
 from .operands import dense_operand, require_broadcast, require_shape
 from .registry import COMMON, FORMATS
 
@@ -43,11 +43,11 @@ def divided_by(a: Any, other: Any) -> Any:
         return NotImplemented
     divisor = dense_operand(a, other, "/")
     require_broadcast(a, divisor.shape, "/")
-    kept = np.true_divide(1, np.empty(0, owners.dtype_of(divisor))).dtype
-    dtype = value_dtype(widened(sum_dtype(a.dtype, kept)), None, f"{a.format}_array")
+    reciprocal_dtype = np.true_divide(1, np.empty(0, owners.dtype_of(divisor))).dtype
+    dtype = value_dtype(widened(sum_dtype(a.dtype, reciprocal_dtype)), None, f"{a.format}_array")
     if a._backend is not CPU:
         if owners.owner_of(divisor) is not None:
-            divisor = a._backend.host(owners.bring(divisor, dtype, a._backend, "/", "the divisor"))
+            divisor = a._backend.host(owners.as_device_array(divisor, dtype, a._backend, "/", "the divisor"))
         return (a.to("cpu") / divisor).to(a.device)
     plain = unpacked(a).astype(dtype, copy=False)
     plain = plain.copy() if plain._op else plain
@@ -96,7 +96,7 @@ def compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
         )
     if sparse:
         operand = operands.as_operand(other, a._backend)
-        operands.together("comparison", a, operand)
+        operands.check_same_device("comparison", a, operand)
         return comparisons.with_sparse(a, operand, compare)
     if scalar:
         return comparisons.with_scalar(a, other, compare)
@@ -113,7 +113,7 @@ def multiply(a: M, other: Any) -> M:
         return scaled(a, other)
     if operands.is_sparse(other):
         sparse = operands.as_operand(other, a._backend)
-        operands.together("multiply", a, sparse)
+        operands.check_same_device("multiply", a, sparse)
         return _multiply_sparse(a, sparse) if sparse._shape == a._shape else _broadcast_sparse(a, sparse)
     if not operands.is_dense(other):
         raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
@@ -150,7 +150,7 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     """Return ``alpha self + beta other``."""
     if operands.is_sparse(other):
         sparse = operands.as_operand(other, a._backend)
-        operands.together("+", a, sparse)
+        operands.check_same_device("+", a, sparse)
         require_shape(a, sparse.shape, "+")
         return _add_sparse(a, sparse, alpha, beta)
     if is_scalar(other):
@@ -168,19 +168,19 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     require_broadcast(a, dense.shape, "+")
     if (owner := owners.owner_of(dense)) is None:
         return _with_dense(a, dense, alpha, beta)
-    whole = owner.give(a._backend, owners.upload(a._backend, a.toarray()))  # added in its own library
+    whole = owner.to_library(a._backend, owners.upload(a._backend, a.toarray()))  # added in its own library
     return combined(whole, dense, alpha, beta)
 
 
 def _over_sparse(a: Any, b: Any) -> Any:
     """Return the quotient of two matrices as SciPy gives it, dense: what neither of them stores is 0 / 0, no number."""
-    operands.together("/", a, b)
+    operands.check_same_device("/", a, b)
     require_shape(a, b.shape, "/")
     m, n = a._shape
     if (nbytes := 3 * m * n * np.result_type(a.dtype, b.dtype).itemsize) > memory.SMALL:
         memory.require_free(nbytes, f"/: a dense {m} x {n} quotient, where zeros divide", a._backend)
-    made = a.to("cpu").to_scipy("csr") / b.to("cpu").to_scipy("csr")
-    return made.toarray() if sp.issparse(made) else made
+    result = a.to("cpu").to_scipy("csr") / b.to("cpu").to_scipy("csr")
+    return result.toarray() if sp.issparse(result) else result
 
 
 def _zeros_divide(divisor: str, way: str) -> TypeError:
@@ -208,10 +208,10 @@ def _with_dense(a: Any, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
     dense = np.broadcast_to(dense, a._shape)
     if a._packed or dtype not in VALUE_TYPES:
         return combined(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
-    made = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
+    result = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
     host = a if a._backend is CPU else a.to("cpu")
-    host._format.onto(host, made, alpha, True)
-    return made
+    host._format.write_dense(host, result, alpha, True)
+    return result
 
 
 def _multiply_sparse(a: Any, b: Any) -> Any:
@@ -227,8 +227,10 @@ def _broadcast_sparse(a: Any, b: Any) -> Any:
     (m, n), (p, q) = a._shape, b._shape
     if not ((m == p or 1 in (m, p)) and (n == q or 1 in (n, q))) or a._backend is not CPU:
         require_shape(a, b._shape, "multiply")  # raises
-    made = a.to_scipy("csr").multiply(b.to_scipy("csr"))
-    return a._format.like(a, FORMATS[COMMON].array(made)) if made.shape == a._shape else FORMATS[COMMON].array(made)
+    result = a.to_scipy("csr").multiply(b.to_scipy("csr"))
+    return (
+        a._format.like(a, FORMATS[COMMON].array(result)) if result.shape == a._shape else FORMATS[COMMON].array(result)
+    )
 
 
 def _add_sparse(a: Any, b: Any, alpha: int, beta: int) -> Any:

@@ -16,7 +16,7 @@ from .._backends import memory
 from .base import CONJUGATED, TRANSPOSED
 from .registry import COMMON, FORMATS
 from .summary import diagonal_length
-from .through_scipy import require_host, to_read
+from .through_scipy import as_scipy_csr, require_host
 
 _READING = "A[...]"  # what an error says that was tried
 _BYTES_OF_PLACES = 56  # of an element that is written by its place: seven arrays of integers for a while
@@ -34,22 +34,22 @@ def get(a: Any, which: Any) -> Any:
     shows; whatever goes by csr takes a conversion.
     """
     if (pair := _pair(which)) is None:
-        return to_read(a, _READING)[which]
+        return as_scipy_csr(a, _READING)[which]
     (rows, cols), (m, n) = pair, a._shape
     if isinstance(rows, Integral) and isinstance(cols, Integral):
         return a._format.element(a, _index(rows, m, 0), _index(cols, n, 1))
     if isinstance(rows, Integral):
         row = _index(rows, m, 0)
-        return a._format.row_to_read(a, row)[0, cols]
+        return a._format.scipy_row(a, row)[0, cols]
     if isinstance(cols, Integral):
         transpose = a.T
-        return transpose._format.row_to_read(transpose, _index(cols, n, 1))[0, rows]
+        return transpose._format.scipy_row(transpose, _index(cols, n, 1))[0, rows]
     if isinstance(rows, slice) and isinstance(cols, slice):
         (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
         if row_step == col_step == 1:
             return a._format.window(a, r0, max(r0, r1), c0, max(c0, c1))
-    made = _part(to_read(a, _READING), which)
-    return FORMATS[COMMON].array(made) if sp.issparse(made) and made.ndim == 2 else made
+    result = _part(as_scipy_csr(a, _READING), which)
+    return FORMATS[COMMON].array(result) if sp.issparse(result) and result.ndim == 2 else result
 
 
 def set(a: Any, which: Any, values: Any) -> None:
@@ -104,13 +104,13 @@ def setdiag(a: Any, values: Any, k: int = 0) -> None:
         if (positions_of(a, where) >= 0).all():
             a[where] = given if given.ndim == 0 else given[:count]
             return
-    changed = sp.csr_array(to_read(a, _READING), copy=True)
+    changed = sp.csr_array(as_scipy_csr(a, _READING), copy=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
         changed.setdiag(given, k)
     layout = {name: option for name, option in a._format.layout(a).items() if name != "symmetry"}
-    made = a._format.from_csr_as(FORMATS[COMMON].array(changed), layout).astype(a._dtype, copy=False)
-    a._matrix, a._op, a._packed = made._matrix, 0, made._packed
+    result = a._format.from_csr_as(FORMATS[COMMON].array(changed), layout).astype(a._dtype, copy=False)
+    a._matrix, a._op, a._packed = result._matrix, 0, result._packed
 
 
 def checked_diagonal(a: Any, values: Any, k: int) -> tuple[np.ndarray, int]:
@@ -129,7 +129,7 @@ def checked_diagonal(a: Any, values: Any, k: int) -> tuple[np.ndarray, int]:
 
 def rows(a: Any) -> Any:
     """Yield the rows, as sparse arrays of SciPy's of one dimension."""
-    rows = to_read(a, _READING)
+    rows = as_scipy_csr(a, _READING)
     return (rows[i] for i in range(a._shape[0]))
 
 
@@ -139,7 +139,7 @@ def positions_of(a: Any, which: Any) -> np.ndarray:
     stored = a._matrix.values
     numbers = np.arange(1, stored.size + 1, dtype=np.float64).reshape(stored.shape)
     numbered = a._wrap(a._matrix.with_values(numbers), a._op & TRANSPOSED)
-    found = _part(to_read(numbered, _READING), which)
+    found = _part(as_scipy_csr(numbered, _READING), which)
     return (found.toarray() if sp.issparse(found) else np.asarray(found)).astype(np.int64) - 1
 
 

@@ -44,7 +44,7 @@ _METHODS: dict[Any, str] = {  # methods of a matrix that take what the function 
 _ATTRIBUTES: dict[Any, str] = {np.shape: "shape", np.ndim: "ndim", np.size: "size", np.real: "real", np.imag: "imag"}
 # Functions that ask for the dtype alone.
 _OF_TYPES = np.result_type, np.common_type, np.can_cast, np.iscomplexobj, np.isrealobj
-_SAYS: dict[Any, str] = {  # what to type in the place of others
+_ALTERNATIVES: dict[Any, str] = {  # what to type in the place of others
     np.allclose: "abs(A - B).max() <= tolerance",
     np.array_equal: "(A != B).nnz == 0",
     np.concatenate: "scipy.sparse.vstack or hstack",
@@ -81,13 +81,13 @@ def apply(
             "stay zeros"
         )
     left, right = _OPERATORS[ufunc]
-    made = getattr(self, left)(*inputs[1:]) if inputs[0] is self else getattr(self, right, _nothing)(inputs[0])
-    if made is NotImplemented or out is None:
-        return made
-    if not isinstance(made, np.ndarray):
-        raise TypeError(f"np.{ufunc.__name__}: the result {made!r} is sparse and does not fit out; use y = ...")
+    result = getattr(self, left)(*inputs[1:]) if inputs[0] is self else getattr(self, right, _nothing)(inputs[0])
+    if result is NotImplemented or out is None:
+        return result
+    if not isinstance(result, np.ndarray):
+        raise TypeError(f"np.{ufunc.__name__}: the result {result!r} is sparse and does not fit out; use y = ...")
     refuse_part_of(self._matrix.values, out[0], f"np.{ufunc.__name__}", self._core)
-    np.copyto(out[0], made, casting="same_kind")
+    np.copyto(out[0], result, casting="same_kind")
     return out[0]
 
 
@@ -109,7 +109,7 @@ def call(self: Any, function: Callable[..., Any], types: Any, given: tuple[Any, 
     if function is np.dot and not named:  # of which the left one is NumPy's
         return given[0] * self if np.ndim(given[0]) == 0 else given[0] @ self
     name = f"{function.__module__}.{function.__name__}".replace("numpy", "np", 1)
-    raise TypeError(f"{name}: {self!r} is sparse; write {_SAYS.get(function, f'{name} of A.toarray()')}")
+    raise TypeError(f"{name}: {self!r} is sparse; write {_ALTERNATIVES.get(function, f'{name} of A.toarray()')}")
 
 
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> np.ndarray:
@@ -128,7 +128,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {np.diagonal: _diagonal, np.round: _
 def as_object(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """Return the matrix in an array of objects, as SciPy lists blocks; no dense copy for which nobody asked."""
     if dtype is not None and np.dtype(dtype).kind == "O":
-        made = np.empty((), object)
-        made[()] = self
-        return made
+        result = np.empty((), object)
+        result[()] = self
+        return result
     raise TypeError(f"{self!r} is sparse, and NumPy wants an array; write A.toarray(), or A.to_scipy() for SciPy's")

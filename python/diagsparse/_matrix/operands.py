@@ -12,7 +12,7 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._backends.backend import CPU, Backend
 from . import cupy_sparse
-from .base import Base, is_scipys
+from .base import Base, is_from_scipy
 from .registry import COMMON, FORMATS, default_format
 
 _WIDER = {"g": "float64", "G": "complex128", "e": "float32"}  # by NumPy's characters: types that are not stored
@@ -40,7 +40,7 @@ def as_sparse(x: Any, home: Backend = CPU, copy: bool = False) -> Any:
     """
     if isinstance(x, Base):
         return x
-    if is_scipys(x):
+    if is_from_scipy(x):
         if x.ndim == 1:
             return None
         kind = FORMATS["dia"] if x.format == "dia" else default_format(x.shape)
@@ -65,22 +65,22 @@ def as_operand(x: Any, home: Backend = CPU) -> Any:
 
     One of SciPy's of one dimension is a row, as in NumPy.
     """
-    if is_scipys(x) and x.ndim == 1:
+    if is_from_scipy(x) and x.ndim == 1:
         x = x.reshape(1, -1)
-    if is_scipys(x) and x.format in FORMATS:
+    if is_from_scipy(x) and x.format in FORMATS:
         return FORMATS[x.format].array(x, dtype=_as_operands(x), device=home.name)
-    made = as_sparse(x, home)
-    assert made is not None
-    return made
+    result = as_sparse(x, home)
+    assert result is not None
+    return result
 
 
 def require_sparse(x: Any, who: str, name: str, home: Backend = CPU, copy: bool = False) -> Any:
     """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
-    made = as_sparse(x, home, copy)
-    if made is None:
+    result = as_sparse(x, home, copy)
+    if result is None:
         given = type(x).__name__ + (f" of shape {x.shape}" if sp.issparse(x) else "")
         raise TypeError(f"{who}: {name} is {given}, expected a sparse matrix (ours, SciPy's or CuPy's)")
-    return made
+    return result
 
 
 def require_matrix(x: Any, who: str, name: str) -> None:
@@ -102,8 +102,8 @@ def require_matrix(x: Any, who: str, name: str) -> None:
 def as_matrix(x: Any, who: str, name: str = "A") -> Any:
     """Return a sparse matrix, or a dense array of two dimensions, as ours; integers and bools become float64."""
     require_matrix(x, who, name)
-    if (made := as_sparse(x)) is not None:
-        return made
+    if (result := as_sparse(x)) is not None:
+        return result
     dtype = owners.dtype_of(x)
     require_type(dtype, who, name)
     return FORMATS[COMMON].array(x, dtype=np.float64 if dtype.kind in "iub" else None)
@@ -126,7 +126,7 @@ def home_of(*operands: Any) -> Backend:
     return CPU
 
 
-def together(who: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
+def check_same_device(who: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
     """Raise ValueError for operands that live on different devices."""
     if a._backend is not b._backend:
         raise ValueError(
@@ -155,5 +155,5 @@ def dense_operand(a: Any, other: Any, who: str) -> Any:
     """Return an array on a GPU as it is, where this matrix is on one too; anything else as a NumPy array."""
     if owners.owner_of(other) is None:
         return as_numpy(other, who)
-    owners.refuse_beside_cpu(other, a._backend, who)
+    owners.refuse_gpu_array(other, a._backend, who)
     return other

@@ -18,7 +18,7 @@ from .._backends.backend import CPU
 from .._backends.types import check_scalars, product_dtypes
 from . import operands
 from .base import CONJUGATED, TRANSPOSED, Base, M
-from .each_element import is_scalar
+from .elementwise_functions import is_scalar
 
 _ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
 
@@ -111,7 +111,7 @@ def _apply(
     if stream is not None:
         streams.on(CPU, stream, who)  # raises
     if type(x) is not np.ndarray:
-        owners.refuse_beside_cpu(x, CPU, who)
+        owners.refuse_gpu_array(x, CPU, who)
         x = as_numpy(x, who)
     if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
         check_operand(x.shape, shape, who)  # raises
@@ -141,13 +141,13 @@ def times(a: Any, other: Any) -> Any:
     if isinstance(other, np.ndarray):
         if type(other) is np.ndarray and a._backend is CPU:
             if other.ndim == 1:
-                made = CPU.core.times_vector(a._matrix, a._op, other)
-                if made is not None:
-                    return made
+                result = CPU.core.times_vector(a._matrix, a._op, other)
+                if result is not None:
+                    return result
             elif other.ndim == 2 and other.shape[1] == 1:  # as SciPy's solvers multiply
-                made = CPU.core.times_vector(a._matrix, a._op, other[:, 0])
-                if made is not None:
-                    return made[:, None]
+                result = CPU.core.times_vector(a._matrix, a._op, other[:, 0])
+                if result is not None:
+                    return result[:, None]
         if other.ndim == 0:
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
         return a.matvec(other)

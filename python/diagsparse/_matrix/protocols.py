@@ -8,8 +8,8 @@ import numpy as np
 
 from .._show import display
 from .base import Base, M
-from .gate import checked_shape
 from .registry import FORMATS
+from .validation import checked_shape
 
 
 def reduce(a: Any) -> tuple[Any, ...]:

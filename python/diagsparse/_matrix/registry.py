@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 FORMATS: dict[str, Any] = {}  # what depends on the format, as `Format` in `_formats/format.py`; filled class by class
-SCIPYS = "bsr", "lil", "dok"  # formats that SciPy has and we have not
+SCIPY_ONLY = "bsr", "lil", "dok"  # formats that SciPy has and we have not
 COMMON = "csr"  # the format that every other one converts to and from, and multiplies as where it has no way of its own
 
 _EXTENTS = 2**31  # rows or columns that 32-bit indices do not reach
@@ -33,7 +33,7 @@ def storing_16_bits() -> str:
     return ", ".join(name for name, format in FORMATS.items() if format.narrow)
 
 
-def by_way(error: Exception, format: str) -> Exception:
+def relabeled(error: Exception, format: str) -> Exception:
     """Return an error of another format, through which a matrix of this one is made, as one of this format."""
     text = str(error)
     if text.partition(":")[0] not in {f"{name}_array" for name in FORMATS if name != format}:

@@ -133,7 +133,7 @@ def reordered(A: Any) -> Reordering:
         raise ValueError(f"reordered: A is {m} x {n}, expected a square matrix")
     entries, before = matrix.to("cpu").to_scipy(), matrix._summary().blocks()
     order = cuthill_mckee(entries)
-    after = count_blocks(*places_in(entries, order))
+    after = count_blocks(*permuted_indices(entries, order))
     return Reordering(order, before, after) if after < before else Reordering(np.arange(n), before, before)
 
 
@@ -146,7 +146,7 @@ def cuthill_mckee(csr: Any) -> NDArray[np.int64]:
     return order
 
 
-def places_in(csr: Any, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def permuted_indices(csr: Any, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the row and the column of every entry where row and column order[i] become row and column i."""
     position = np.empty_like(order)
     position[order] = np.arange(len(order))

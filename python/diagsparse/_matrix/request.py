@@ -20,8 +20,8 @@ class Request(NamedTuple):
     kernel: str = ""  #: of that format; "": what it chooses
     max_bytes: int | None = None
     triangle: int = 0  #: of the result; `_sums.TRIANGLES` has the numbers
-    extra: Sequence[int] = ()  #: diagonals that the result stores beside those of the product
+    extra_offsets: Sequence[int] = ()  #: diagonals that the result stores beside those of the product
     other_order: int = 0  #: 1 to add B A, -1 to subtract it; granted where the plan says that it has `both_orders`
     repeated: bool = False  #: the plan is the user's, and may run many times
     symmetry: int = 0  #: of the result, of which one half is made; `options.SYMMETRIES` has the numbers
-    passed: Callable[[str], None] | None = None  #: called with the name of each stage that has ended
+    on_stage: Callable[[str], None] | None = None  #: called with the name of each stage that has ended

@@ -54,24 +54,24 @@ def hstack(
     >>> ds.hstack([A, 2 * A])
     <hm_array 3 x 6 float64: 2 diagonals from 0 to 3, 6 stored, 88 B, cpu>
     """
-    made = _blocks("hstack", blocks)
-    if len({a.shape[0] for a in made}) > 1:
-        raise ValueError(f"hstack: rows of {[a.shape for a in made]}: expected as many each")
-    at = np.cumsum([0, *(a.shape[1] for a in made)]).tolist()
-    placed = [(a, 0, c) for a, c in zip(made, at, strict=False)]
-    return _joined("hstack", placed, (made[0].shape[0], at[-1]), format, dtype, max_bytes)
+    result = _blocks("hstack", blocks)
+    if len({a.shape[0] for a in result}) > 1:
+        raise ValueError(f"hstack: rows of {[a.shape for a in result]}: expected as many each")
+    at = np.cumsum([0, *(a.shape[1] for a in result)]).tolist()
+    positioned = [(a, 0, c) for a, c in zip(result, at, strict=False)]
+    return _joined("hstack", positioned, (result[0].shape[0], at[-1]), format, dtype, max_bytes)
 
 
 def vstack(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
     """Return matrices one below the other; as `hstack`."""
-    made = _blocks("vstack", blocks)
-    if len({a.shape[1] for a in made}) > 1:
-        raise ValueError(f"vstack: columns of {[a.shape for a in made]}: expected as many each")
-    at = np.cumsum([0, *(a.shape[0] for a in made)]).tolist()
-    placed = [(a, r, 0) for a, r in zip(made, at, strict=False)]
-    return _joined("vstack", placed, (at[-1], made[0].shape[1]), format, dtype, max_bytes)
+    result = _blocks("vstack", blocks)
+    if len({a.shape[1] for a in result}) > 1:
+        raise ValueError(f"vstack: columns of {[a.shape for a in result]}: expected as many each")
+    at = np.cumsum([0, *(a.shape[0] for a in result)]).tolist()
+    positioned = [(a, r, 0) for a, r in zip(result, at, strict=False)]
+    return _joined("vstack", positioned, (at[-1], result[0].shape[1]), format, dtype, max_bytes)
 
 
 def block_diag(
@@ -81,42 +81,42 @@ def block_diag(
 
     Square blocks keep their diagonals, each of which runs through all of them.
     """
-    made = _blocks("block_diag", blocks)
-    rows, cols = (np.cumsum([0, *(a.shape[i] for a in made)]).tolist() for i in (0, 1))
-    placed = list(zip(made, rows, cols, strict=False))
-    return _joined("block_diag", placed, (rows[-1], cols[-1]), format, dtype, max_bytes)
+    result = _blocks("block_diag", blocks)
+    rows, cols = (np.cumsum([0, *(a.shape[i] for a in result)]).tolist() for i in (0, 1))
+    positioned = list(zip(result, rows, cols, strict=False))
+    return _joined("block_diag", positioned, (rows[-1], cols[-1]), format, dtype, max_bytes)
 
 
 def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
-    made = [unpacked(array(block)) for block in blocks]
-    if not made:
+    result = [unpacked(array(block)) for block in blocks]
+    if not result:
         raise ValueError(f"{who}: no blocks")
-    if away := [a for a in made if a._backend is not CPU]:
+    if away := [a for a in result if a._backend is not CPU]:
         raise ValueError(f'{who}: {away[0]!r}: blocks are read on the host; A.to("cpu"), and the result .to("cuda")')
-    return made
+    return result
 
 
 def _joined(
-    who: str, placed: list[tuple[SparseArray, int, int]], shape: tuple[int, int], format: str | None, dtype: Any,
+    who: str, positioned: list[tuple[SparseArray, int, int]], shape: tuple[int, int], format: str | None, dtype: Any,
     max_bytes: int | None,
 ) -> SparseArray:  # fmt: skip
     """Return blocks at these rows and columns in one matrix."""
-    kept = value_dtype(np.result_type(*(a.dtype for a, _, _ in placed)), dtype, who)
+    dtype = value_dtype(np.result_type(*(a.dtype for a, _, _ in positioned)), dtype, who)
     diagonals: Any = FORMATS[_DIAGONALS]
-    first: Any = placed[0][0]
-    if all(a._format.family == diagonals.family for a, _, _ in placed):
-        blocks: list[Any] = placed
+    first: Any = positioned[0][0]
+    if all(a._format.family == diagonals.family for a, _, _ in positioned):
+        blocks: list[Any] = positioned
         runs = [(k + c - r, i + r, v) for a, r, c in blocks for k, i, v in a._format.runs(a)]
         offsets = np.unique(np.array([k for k, _, _ in runs], np.int64))
-        s = Summary(shape, kept.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
-        kind = first._format.that_holds(shape) if format is None else format_named(format)
+        s = Summary(shape, dtype.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
+        kind = first._format.format_for_shape(shape) if format is None else format_named(format)
         full = diagonals.nbytes(s) <= _MOST_ZEROS * FORMATS[COMMON].nbytes(s.at_most())
         if full or (format is not None and kind.family == diagonals.family):
-            return diagonals.of_runs(shape, kept, runs, max_bytes).asformat(kind.name, max_bytes=max_bytes)
-    stored = sum(a.nnz for a, _, _ in placed)
-    memory.require(2 * stored * (kept.itemsize + 16), max_bytes, f"{who}: the entries")
-    parts = [(a.to_scipy("coo"), r, c) for a, r, c in placed]
+            return diagonals.from_runs(shape, dtype, runs, max_bytes).asformat(kind.name, max_bytes=max_bytes)
+    stored = sum(a.nnz for a, _, _ in positioned)
+    memory.require(2 * stored * (dtype.itemsize + 16), max_bytes, f"{who}: the entries")
+    parts = [(a.to_scipy("coo"), r, c) for a, r, c in positioned]
     row, col = (np.concatenate([(x.row, x.col)[i].astype(np.int64) + (r, c)[i] for x, r, c in parts]) for i in (0, 1))
-    values = np.concatenate([x.data.astype(kept, copy=False) for x, _, _ in parts])
-    made = sp.coo_array((values, (row, col)), shape=shape)
-    return array(made) if format is None else array(made, COMMON).asformat(format, max_bytes=max_bytes)
+    values = np.concatenate([x.data.astype(dtype, copy=False) for x, _, _ in parts])
+    result = sp.coo_array((values, (row, col)), shape=shape)
+    return array(result) if format is None else array(result, COMMON).asformat(format, max_bytes=max_bytes)

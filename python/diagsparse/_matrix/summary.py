@@ -29,30 +29,30 @@ class Summary:
         in windows) and ``symmetry``.
     """
 
-    def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:
+    def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **functions: Callable[..., Any]) -> None:
         self.shape, self.itemsize, self.stored = shape, itemsize, stored
-        self._found = found
-        self._told: dict[tuple[Any, ...], Any] = {}  # facts that were asked for with arguments
+        self._functions = functions
+        self._cache: dict[tuple[Any, ...], Any] = {}  # facts that were asked for with arguments
 
     @cached_property
     def entries(self) -> int:
         """Count of entries."""
-        return self._found["entries"]() if "entries" in self._found else self.stored
+        return self._functions["entries"]() if "entries" in self._functions else self.stored
 
     @cached_property
     def offsets(self) -> np.ndarray:
         """Offsets of the diagonals on which something is stored, int64, ascending."""
-        return self._found["offsets"]()
+        return self._functions["offsets"]()
 
     @cached_property
     def fill(self) -> np.ndarray:
         """Entries on each of these diagonals, int64."""
-        return self._found["fill"]()
+        return self._functions["fill"]()
 
     @cached_property
     def row_lengths(self) -> np.ndarray:
         """Lengths that rows have, ascending, and how many rows have each: int64, shape (k, 2)."""
-        return self._found["row_lengths"]()
+        return self._functions["row_lengths"]()
 
     @property
     def longest_row(self) -> int:
@@ -76,27 +76,27 @@ class Summary:
         of a chunk lie apart; with ``lower`` only those below the diagonal lead (src/cpp/core/summary.hpp).
         """
         question = "leading", *sorted(limits.items())
-        if question not in self._told:
-            self._told[question] = self._found["leading"](**limits)
-        return self._told[question]
+        if question not in self._cache:
+            self._cache[question] = self._functions["leading"](**limits)
+        return self._cache[question]
 
     def blocks(self, size: int = BLOCK) -> int:
         """Return how many of the ``size x size`` blocks hold entries; the last ones are cut off by the edges."""
-        return self._ask("blocks", size)
+        return self._evaluated("blocks", size)
 
-    def places_in_slices(self, height: int, sigma: int = 1) -> int:
+    def positions_in_slices(self, height: int, sigma: int = 1) -> int:
         """Return the places of slices of `height` rows, each padded to its longest row.
 
         Rows are sorted by descending length in windows of `sigma` rows before they are cut into slices.
         """
-        return self._ask("slices", height, sigma)
+        return self._evaluated("slices", height, sigma)
 
-    def _ask(self, *question: Any) -> Any:
+    def _evaluated(self, *question: Any) -> Any:
         """Return the answer of a function, by its name and with arguments, which is asked once."""
-        if question not in self._told:
+        if question not in self._cache:
             name, *arguments = question
-            self._told[question] = self._found[name](*arguments)
-        return self._told[question]
+            self._cache[question] = self._functions[name](*arguments)
+        return self._cache[question]
 
     @cached_property
     def symmetry(self) -> str | None:
@@ -104,10 +104,10 @@ class Summary:
 
         The first that holds: real symmetric matrices are symmetric. What is no number is the same as nothing.
         """
-        return self._found["symmetry"]()
+        return self._functions["symmetry"]()
 
     @classmethod
-    def of_nothing(cls, shape: tuple[int, int], itemsize: int) -> Summary:
+    def empty(cls, shape: tuple[int, int], itemsize: int) -> Summary:
         """Return the summary of a matrix without entries."""
         rows = np.array([[0, shape[0]]] * bool(shape[0]), np.int64).reshape(-1, 2)
         nothing = np.zeros(0, np.int64)
@@ -119,7 +119,7 @@ class Summary:
 
     def in_items(self, itemsize: int) -> Summary:
         """Return the same of values that take other bytes each."""
-        return Summary(self.shape, itemsize, self.stored, **self._found)
+        return Summary(self.shape, itemsize, self.stored, **self._functions)
 
     def at_most(self) -> Summary:
         """Return the same with as many entries as there may be, which nobody has to count."""

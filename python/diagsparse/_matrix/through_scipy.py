@@ -20,11 +20,11 @@ from .operands import require_broadcast
 from .registry import COMMON, FORMATS
 
 
-def to_read(a: Any, who: str) -> Any:
+def as_scipy_csr(a: Any, who: str) -> Any:
     """Return this matrix as SciPy's csr, which is not to be changed."""
     require_host(a, who)
     csr: Any = convert(unpacked(a), COMMON)
-    return csr._format.lent(csr)
+    return csr._format.scipy_view(csr)
 
 
 def require_host(a: Any, who: str) -> None:
@@ -58,12 +58,12 @@ def nanmin(a: Any, axis: int | None = None, out: None = None, **options: Any) ->
 
 def argmax(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return where the first largest element is, counted row by row, or in each column or row."""
-    return to_read(a, "argmax").argmax(axis, out, **options)
+    return as_scipy_csr(a, "argmax").argmax(axis, out, **options)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return where the first smallest element is; as `argmax`."""
-    return to_read(a, "argmin").argmin(axis, out, **options)
+    return as_scipy_csr(a, "argmin").argmin(axis, out, **options)
 
 
 def maximum(a: Any, other: Any) -> Any:
@@ -100,13 +100,13 @@ def greater_equal(a: Any, other: Any) -> Any:
 # ---- where nonzeros are -----------------------------------------------------------------------
 def nonzero(a: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and the columns of the elements that are not zero."""
-    return to_read(a, "nonzero").nonzero()
+    return as_scipy_csr(a, "nonzero").nonzero()
 
 
 # ---- formats and shapes that we do not have ---------------------------------------------------
 def tobsr(a: Any, blocksize: tuple[int, int] | None = None, copy: bool = False) -> sp.bsr_array:
     """Return SciPy's `bsr_array`: we have none; `bmsparse_array` stores blocks of 8 x 8."""
-    return to_read(a, "tobsr").tobsr(blocksize, copy=True)
+    return as_scipy_csr(a, "tobsr").tobsr(blocksize, copy=True)
 
 
 def tolil(a: Any, copy: bool = False) -> NoReturn:
@@ -133,12 +133,12 @@ def resize(a: Any, *shape: Any) -> NoReturn:
 
 def _theirs(other: Any, who: str) -> Any:
     """Return an operand as SciPy takes it."""
-    return to_read(other, who) if isinstance(other, Base) else other
+    return as_scipy_csr(other, who) if isinstance(other, Base) else other
 
 
 def _paired(a: Any, other: Any, who: str) -> Any:
-    made = getattr(to_read(a, who), who)(_theirs(other, who))
-    return a._format.like(a, FORMATS[COMMON].array(made)) if sp.issparse(made) else made
+    result = getattr(as_scipy_csr(a, who), who)(_theirs(other, who))
+    return a._format.like(a, FORMATS[COMMON].array(result)) if sp.issparse(result) else result
 
 
 def _compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
@@ -148,9 +148,9 @@ def _compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
     full = np.ndim(other) == 0 and not sp.issparse(other) and bool(compare(0, other))
     if full and (nbytes := 18 * a._shape[0] * a._shape[1]) > memory.SMALL:
         memory.require_free(nbytes, f"{who}: the result of {a._shape[0]} x {a._shape[1]} elements")
-    return compare(to_read(a, who), _theirs(other, who))
+    return compare(as_scipy_csr(a, who), _theirs(other, who))
 
 
-def values_to_read(a: Any) -> np.ndarray:
+def entry_values(a: Any) -> np.ndarray:
     """Return the values of the entries, row by row."""
-    return to_read(a, "the values").data
+    return as_scipy_csr(a, "the values").data

@@ -25,7 +25,7 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
     else:
         data = home.core.empty((len(offsets), order), dtype.name, home.index)
         data.fill(0)
-    positions = _backends(batch)
+    positions = _value_positions(batch)
     for i, k in enumerate(offsets):
         shape = count, n - abs(k)
         into = _window(home, data, i * order + max(0, -k), shape, n)
@@ -33,7 +33,7 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
     return format_named("dia").array((data, offsets), shape=(order, order), align="row")
 
 
-def _backends(batch: batch_array) -> SparseArray:
+def _value_positions(batch: batch_array) -> SparseArray:
     """Return a member in which each value is where it lies among the values; complex, which any type becomes."""
     member = batch._like.astype("complex128")
     member.values = np.arange(member.values.size).reshape(member.values.shape)

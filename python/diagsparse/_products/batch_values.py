@@ -28,17 +28,17 @@ def shared(values: Any, like: Any) -> Any:
         raise TypeError(f"{_WHO}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
     _require_plain(like, "like")
     home, member = like._backend, like._core.member_shape(like._matrix)
-    owners.refuse_beside_cpu(values, home, _WHO)
+    owners.refuse_gpu_array(values, home, _WHO)
     owner = owners.owner_of(values)
     given = as_numpy(values, _WHO) if owner is None else values
     if len(given.shape) != 1 + len(member) or tuple(given.shape[1:]) != member:
         expected = ", ".join(["count", *map(str, member)])
         raise ValueError(f"{_WHO}: values have shape {tuple(given.shape)}, expected ({expected}) for {like!r}")
-    kept = value_dtype(owners.dtype_of(given), None, _WHO)
+    dtype = value_dtype(owners.dtype_of(given), None, _WHO)
     rows = given.shape[0], int(np.prod(member))
     if home is CPU:
-        return np.require(given, kept, ["C", "A"]).reshape(rows)
-    return owners.contiguous(owners.bring(given.reshape(rows), kept, home, _WHO, "values"), kept)
+        return np.require(given, dtype, ["C", "A"]).reshape(rows)
+    return owners.contiguous(owners.as_device_array(given.reshape(rows), dtype, home, _WHO, "values"), dtype)
 
 
 def stacked(given: Any) -> tuple[Any, SparseArray]:

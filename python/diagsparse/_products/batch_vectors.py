@@ -17,7 +17,7 @@ def product(batch: Any, op: int, x: Any, out: Any, alpha: Any, beta: Any, who: s
     if batch._backend is not CPU:
         return device_dense.multiply(task, x, out, stream)
     streams.on(CPU, stream, who)  # raises for a stream
-    owners.refuse_beside_cpu(x, CPU, who)
+    owners.refuse_gpu_array(x, CPU, who)
     x = host_dense.as_numpy(x, who)
     wanted, result = task.dtypes(x.shape, x.dtype)
     return task.on_host(x.astype(wanted, copy=False), out, result)
@@ -56,9 +56,9 @@ class _Product(device_dense.Product):
         y = target = np.empty(self.result_shape(x), result) if out is None else out
         if out is not None:
             host_dense._checked_output(out, self.result_shape(x), result, self.who)
-            if not host_dense._walkable(out, 1) or host_dense.overlaps_itself(out):
+            if not host_dense._has_unit_stride(out, 1) or host_dense.overlaps_itself(out):
                 y = np.array(out, order="C")
-        if not host_dense._walkable(x, x.ndim - 1) or np.may_share_memory(x, y):
+        if not host_dense._has_unit_stride(x, x.ndim - 1) or np.may_share_memory(x, y):
             x = np.array(x, order="C")
         if x.size and y.size:
             rows = np.broadcast_to(x, (self.count, self.shape[1]))
@@ -77,9 +77,9 @@ class _Product(device_dense.Product):
         if target is None:
             y = make("C")
         else:
-            fits = device_dense._walkable(target, 1) and not host_dense.overlaps_itself(target)
+            fits = device_dense._has_unit_stride(target, 1) and not host_dense.overlaps_itself(target)
             y = target if fits else device_dense._gather(core, target, 1)
-        if not device_dense._walkable(x, x.ndim - 1) or (target is not None and core.overlap(target, x)):
+        if not device_dense._has_unit_stride(x, x.ndim - 1) or (target is not None and core.overlap(target, x)):
             x = device_dense._gather(core, x, 1)
         if x.size and y.size:
             if x.ndim == 1:

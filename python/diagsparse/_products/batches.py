@@ -14,8 +14,8 @@ from .._backends.backend import CPU, Backend, get_backend
 from .._backends.types import product_dtypes
 from .._matrix import devices
 from .._matrix.base import CONJUGATED, TRANSPOSED
-from .._matrix.each_element import is_scalar
-from .._matrix.operands import is_sparse, together
+from .._matrix.elementwise_functions import is_scalar
+from .._matrix.operands import check_same_device, is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_values, batch_vectors, plans
@@ -69,9 +69,9 @@ class batch_array:
 
     def __init__(self, values: Any, like: SparseArray | None = None) -> None:
         stacked, first = batch_values.stacked(values) if like is None else (batch_values.shared(values, like), like)
-        self._take(first._matrix.with_members(stacked))
+        self._set_matrix(first._matrix.with_members(stacked))
 
-    def _take(self, matrix: Any) -> None:
+    def _set_matrix(self, matrix: Any) -> None:
         self._matrix, self._all = matrix, SparseArray._wrap(matrix)
         self.count = matrix.values.shape[0]
 
@@ -79,7 +79,7 @@ class batch_array:
     def _wrap(cls, matrix: Any) -> batch_array:
         """Return the batch of a C++ matrix that stands for all members."""
         self = object.__new__(cls)
-        self._take(matrix)
+        self._set_matrix(matrix)
         return self
 
     # ---- attributes -------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class batch_array:
         if target is self._backend:
             return self
         memory.require_free(self.nbytes, f"to: {self.count} {display.operand(self._all)} on {target.name}", target)
-        values = devices.carried(self._matrix.values, self._backend, target)
+        values = devices.copied_array(self._matrix.values, self._backend, target)
         labels = self._matrix.parts()[self._all._format.labels].tolist()
         like = target.core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name, target.index)
         return self._wrap(like.with_members(values))
@@ -280,7 +280,7 @@ def _multiply(left: Any, right: Any, out: Any) -> batch_array:
     if batches[-1].count != count:
         raise ValueError(f"matmul: A is a batch of {count}, B of {batches[-1].count}")
     a, b = (side._all if isinstance(side, batch_array) else side for side in (left, right))
-    together("matmul", a, b)
+    check_same_device("matmul", a, b)
     wanted, dtype = product_dtypes(a.dtype, b.dtype)
     if b.dtype != wanted:
         b = SparseArray._wrap(b._matrix.with_values(b._matrix.values.astype(wanted)), b._op)

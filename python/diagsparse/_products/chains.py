@@ -231,7 +231,7 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
     if a._backend is not CPU:
         return device_dense.chain(a, recurrence, is_complex, x, out, kernel, who, stream)
     streams.on(CPU, stream, who)  # raises for a stream
-    owners.refuse_beside_cpu(x, CPU, who)
+    owners.refuse_gpu_array(x, CPU, who)
     x = host_dense.as_numpy(x, who)
     host_dense.check_operand(x.shape, a.shape, who)
     x = x.astype(chain_dtype(a.dtype, x.dtype, is_complex), copy=False)

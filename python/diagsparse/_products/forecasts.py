@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._backends.memory import human
-from .._matrix.base import is_scipys
+from .._matrix.base import is_from_scipy
 from .._matrix.construct import peak_nbytes
 from .._matrix.operands import as_sparse
 from .._matrix.registry import FORMATS
@@ -75,7 +75,7 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     if format is None:
         raise ValueError(f'forecast: "convert" needs format=; there are {", ".join(FORMATS)}')
     kind, s = _format_for(a, format), a._summary()
-    if is_scipys(given):
+    if is_from_scipy(given):
         nbytes = kind.nbytes(s)
         return Forecast(nbytes, peak_nbytes(kind, given, a) - nbytes)
     if format == a.format:
@@ -125,7 +125,7 @@ def memory_report(a: Any) -> dict[str, int | None]:
 
 
 def _sparse(x: Any, who: str, name: str) -> SparseArray:
-    made = as_sparse(x)
-    if made is None:
+    result = as_sparse(x)
+    if result is None:
         raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours or SciPy's)")
-    return made
+    return result

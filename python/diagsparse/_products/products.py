@@ -23,16 +23,16 @@ from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 def _operand(x: Any, trans: str, who: str, name: str, home: Backend, copy: bool = False) -> SparseArray:
     """Return x as one of our matrices, of which op(x) is multiplied; with `copy` SciPy's share no values with it."""
-    made = require_sparse(x, who, name, home, copy)
+    result = require_sparse(x, who, name, home, copy)
     if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r} for {name}: expected "N", "T" or "H"')
-    return made
+    return result
 
 
 def _view(x: Any, trans: str, who: str, name: str, home: Backend) -> SparseArray:
     """Return op(x) as a view of one of our matrices."""
-    made = _operand(x, trans, who, name, home)
-    return OPERATIONS[trans](made)
+    result = _operand(x, trans, who, name, home)
+    return OPERATIONS[trans](result)
 
 
 def plan_matmul(
@@ -206,7 +206,7 @@ def matmul(
                 symmetry is None and a._format.triangular_products and np.imag(alpha)
             ):  # a square may be Hermitian, its multiple is not
                 a = unpacked(a)
-            return MatmulPlan(a, b, format, kernel, max_bytes, into=out, symmetry=symmetry)(out=out, alpha=alpha)
+            return MatmulPlan(a, b, format, kernel, max_bytes, out=out, symmetry=symmetry)(out=out, alpha=alpha)
         if symmetry is not None:
             raise ValueError(
                 f'matmul: symmetry="{symmetry}" together with C: the sum is made of both halves; leave out symmetry='

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._matrix.convert import unpacked
-from .._matrix.each_element import is_scalar
+from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
 from .batches import batch_array
 from .factors import BatchFactorization, Factorization

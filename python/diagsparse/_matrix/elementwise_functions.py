@@ -58,8 +58,8 @@ def _warn_of_overflow(change: Callable[[Any], Any], dtype: np.dtype) -> None:
 def changed(a: M, change: Callable[[Any], Any]) -> M:
     """Return this view with its stored values changed; overflow warns as in NumPy."""
     if a._packed and is_narrow(a._dtype):
-        made = changed(widen(a), change)
-        return made if made.dtype.kind == "c" else made.astype(a.dtype)
+        result = changed(widen(a), change)
+        return result if result.dtype.kind == "c" else result.astype(a.dtype)
     return rewritten(a, change)
 
 
@@ -161,10 +161,10 @@ def in_place(a: M, ufunc: Any, number: Any, who: str) -> M:
     if np.iscomplexobj(number) and a._dtype.kind != "c":
         raise TypeError(f"{who}: {number!r} is complex, but {a!r} is real; write A = A * s")
     if a._backend is not CPU or is_narrow(a._dtype) or not keeps_storage(a, ufunc, number):
-        made = a * number if ufunc is np.multiply else a / number
-        if made.dtype != a.dtype or made._matrix.symmetry != a._matrix.symmetry:
+        result = a * number if ufunc is np.multiply else a / number
+        if result.dtype != a.dtype or result._matrix.symmetry != a._matrix.symmetry:
             raise TypeError(f"{who}: {number!r} changes how {a!r} is stored; write A = A * s")
-        write_values(a, made._matrix.values, "values")
+        write_values(a, result._matrix.values, "values")
         return a
 
     def change(values: Any) -> Any:
@@ -183,7 +183,7 @@ def over_number(a: M, divisor: Any) -> M:
     return changed(a, lambda values: _divided(values, stored_factor(a, divisor)))
 
 
-def of_each(ufunc: np.ufunc) -> Callable[[M], M]:
+def ufunc_method(ufunc: np.ufunc) -> Callable[[M], M]:
     """Return the method that calls a function of NumPy's, for which 0 is 0, for each stored value."""
 
     def method(a: M) -> M:

@@ -1,6 +1,6 @@
-"""Arrays on a GPU by the library that owns them: seen without a copy, made, converted, told which stream they are in.
+"""Arrays on a GPU by the library that owns them: views, allocation, conversion and streams.
 
-No library is imported here: an array of one can only come from a caller who imported it.
+No library is imported here: only a caller that has imported one can pass its arrays.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .._backends.types import named_dtype
 from . import streams
 
 _CUDA = (2, 13)  # DLPack's numbers of device memory and managed memory
-_NO_SYNC = -1  # DLPack's word for: the work follows in the producer's own stream
+_NO_SYNC = -1  # DLPack: no synchronization, as the work follows in the producer's stream
 
 
 class AnyLibrary:
-    """Our `DeviceArray`, and arrays of any library that is not named below: results are `DeviceArray`s."""
+    """Our `DeviceArray`, and arrays of libraries that have no class below: results are `DeviceArray`s."""
 
-    order: str | None = None  #: the only memory order that the library takes, None for any
+    order: str | None = None  #: the only memory order of the library, None for any
 
     @staticmethod
     def dtype(x: Any) -> np.dtype:
-        """Return the type of the elements as NumPy's."""
+        """Return the NumPy dtype of the elements."""
         return x.dtype
 
     @staticmethod
@@ -38,12 +38,12 @@ class AnyLibrary:
 
     @staticmethod
     def cast(x: Any, dtype: np.dtype) -> Any:
-        """Convert, for types that `DeviceArray` does not know."""
+        """Convert from a dtype that `DeviceArray` does not support."""
         return x.astype(dtype)
 
     @staticmethod
     def view(core: Any, x: Any, device: int) -> Any:
-        """Return a `DeviceArray` over the same memory, ready to be read in our current stream."""
+        """Return a `DeviceArray` on the same memory, which our current stream may read."""
         return x if isinstance(x, core.DeviceArray) else core.asarray(x, streams.current(device) or 1)
 
     @staticmethod
@@ -53,22 +53,22 @@ class AnyLibrary:
 
     @staticmethod
     def to_library(backend: Backend, array: Any) -> Any:
-        """Return a `DeviceArray` (or what `empty` made) as an array of the library."""
+        """Return a `DeviceArray` (or an array that `empty` returned) as an array of the library."""
         return array
 
     @staticmethod
     def finish(backend: Backend) -> None:
-        """Make sure that operands may be freed after the call."""
+        """Make sure that the operands may be freed after the call."""
 
     @staticmethod
     def current(device: int) -> Any:
-        """Return the library's current stream, None where it has none that we could know."""
+        """Return the library's current stream, None if it has none."""
         return None
 
     @staticmethod
     @contextmanager
     def stream_context(device: int, stream: int) -> Iterator[None]:
-        """Let the library allocate and convert in this stream, after all that it was told before."""
+        """Make the library allocate and convert in this stream, after the work in its current stream."""
         yield
 
 
@@ -109,14 +109,14 @@ class CuPy(AnyLibrary):
 
 
 def _cupy_stream(cuda: Any, pointer: int, device: int) -> Any:
-    """Return CuPy's view of a stream that is not its own."""
+    """Return a stream of another library as a CuPy stream."""
     if not hasattr(cuda.Stream, "from_external"):  # before CuPy 14
         return cuda.ExternalStream(pointer, device)
     return cuda.Stream.from_external(_External(pointer))
 
 
 class _External:
-    """A raw pointer, for those who ask for the CUDA stream protocol."""
+    """A raw pointer with the CUDA stream protocol."""
 
     def __init__(self, pointer: int) -> None:
         self._pointer = pointer
@@ -183,13 +183,13 @@ class Jax(AnyLibrary):
 
     @staticmethod
     def finish(backend: Backend) -> None:
-        """Wait: JAX reuses memory in an order of its own, which streams do not tell."""
+        """Synchronize: JAX may reuse memory before the work in our stream is done."""
         backend.core.synchronize(backend.index)
 
 
 @cache
-def _numpy_dtype(theirs: Any) -> np.dtype:
-    name = str(theirs).removeprefix("torch.")
+def _numpy_dtype(torch_dtype: Any) -> np.dtype:
+    name = str(torch_dtype).removeprefix("torch.")
     try:
         return named_dtype(name)
     except (TypeError, ImportError):
@@ -197,7 +197,7 @@ def _numpy_dtype(theirs: Any) -> np.dtype:
 
 
 def owner_of(x: Any) -> type[AnyLibrary] | None:
-    """Return the library of an array on a GPU, None for anything that is none (what lies on the host)."""
+    """Return the library of an array on a GPU, None for anything else."""
     if isinstance(x, np.ndarray):
         return None
     modules = sys.modules
@@ -213,7 +213,7 @@ def owner_of(x: Any) -> type[AnyLibrary] | None:
 
 
 def refuse_gpu_array(x: Any, backend: Backend, who: str, name: str = "x") -> None:
-    """Raise TypeError for an array on a GPU where the matrix is on the cpu."""
+    """Raise TypeError for an array on a GPU if the matrix is on the cpu."""
     if backend is CPU and owner_of(x) is not None:
         raise TypeError(
             f'{who}: A is on the cpu, {name} on cuda ({type(x).__module__.split(".")[0]}); move one: A.to("cuda"), '
@@ -222,7 +222,7 @@ def refuse_gpu_array(x: Any, backend: Backend, who: str, name: str = "x") -> Non
 
 
 def same_device(view: Any, backend: Backend, who: str, name: str) -> None:
-    """Raise ValueError for an array on another GPU than the matrix."""
+    """Raise ValueError for an array on a different GPU than the matrix."""
     if view.device != backend.index:
         raise ValueError(
             f"{who}: A is on {backend.name}, {name} on cuda:{view.device}; "
@@ -231,13 +231,13 @@ def same_device(view: Any, backend: Backend, who: str, name: str) -> None:
 
 
 def dtype_of(x: Any) -> np.dtype:
-    """Return the type of the elements of any array."""
+    """Return the NumPy dtype of any array."""
     owner = owner_of(x)
     return np.asarray(x).dtype if owner is None else owner.dtype(x)
 
 
 def as_device_array(x: Any, wanted: np.dtype, backend: Backend, who: str, name: str) -> Any:
-    """Return any array as a `DeviceArray` of this type at `place`, without a copy where it is one."""
+    """Return any array as a `DeviceArray` of this dtype on a GPU, copied only if it has to be."""
     owner = owner_of(x)
     if owner is None:
         return upload(backend, np.asarray(x).astype(wanted, copy=False))
@@ -248,7 +248,7 @@ def as_device_array(x: Any, wanted: np.dtype, backend: Backend, who: str, name: 
 
 
 class _Reinterpreted:
-    """The memory of `array` as an array of another shape, strides or type, for `asarray` to take."""
+    """The memory of `array` with another shape, strides or dtype, as an argument of `asarray`."""
 
     def __init__(self, array: Any, **other: Any) -> None:
         self.array = array  # kept alive
@@ -261,7 +261,7 @@ def strided(core: Any, array: Any, shape: tuple[int, ...], strides: tuple[int, .
 
 
 def as_reals(core: Any, array: Any) -> Any:
-    """Return a complex `DeviceArray` of shape (n, k) in C order as one of reals (n, 2 k), on the same memory."""
+    """Return a complex `DeviceArray` of shape (n, k) in C order as a real one of shape (n, 2 k), on the same memory."""
     real = np.empty(0, array.dtype).real.dtype
     shape = array.shape[0], 2 * array.shape[1]
     return core.asarray(_Reinterpreted(array, shape=shape, strides=None, typestr=real.str), None)
@@ -278,20 +278,20 @@ def is_contiguous(array: Any) -> bool:
 
 
 def contiguous(array: Any, dtype: np.dtype, copy: bool = False) -> Any:
-    """Return a `DeviceArray` of this type in C order: the same one where it is that already, unless `copy`."""
+    """Return a `DeviceArray` in this dtype and in C order, copied if it has to be or if `copy` is set."""
     if array.dtype != dtype:
         return array.astype(dtype)
     return array.copy() if copy or not is_contiguous(array) else array
 
 
 def upload(backend: Backend, array: np.ndarray) -> Any:
-    """Copy a NumPy array to a GPU, in its own memory order."""
+    """Copy a NumPy array to a GPU, in the same memory order."""
     if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
         return backend.core.from_host(array.T, backend.index).T
     return backend.core.from_host(np.ascontiguousarray(array), backend.index)
 
 
 def download(array: Any) -> np.ndarray:
-    """Copy a `DeviceArray` to the host, in its own memory order."""
+    """Copy a `DeviceArray` to the host, in the same memory order."""
     transposed = array.ndim == 2 and array.strides[0] < array.strides[1]
     return array.T.get().T if transposed else array.get()

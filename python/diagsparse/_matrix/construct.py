@@ -1,4 +1,4 @@
-"""From whatever a user has to one of our matrices."""
+"""Construction of our matrices from anything that a user may pass."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from .validation import checked_shape, is_parts, is_shape, private
 
 
 def first_format(arg: Any) -> Any:
-    """Return the format that a matrix which is not ours is converted to first, before its own is chosen."""
+    """Return the format to which an argument is converted before a format is chosen for it."""
     return default_format(arg.shape) if is_from_scipy(arg) else FORMATS[COMMON]
 
 
 def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> Any:
-    """Return `arg` as a matrix of this library: in the given format, ours as it is, else in hm or csr by their bytes.
+    """Return `arg` as a matrix of this library, by default our own unchanged, others in the smaller of hm and csr.
 
-    What users call is `diagsparse.array`, which takes advice.
+    Users call `diagsparse.array`, which chooses among all formats.
     """
-    target = get_backend(device)  # raises where the device cannot be used
+    target = get_backend(device)  # raises if the device cannot be used
     if format is not None:
         return format_named(format).array(arg, dtype=dtype, device=device)
     if issparse(arg):
@@ -46,7 +46,7 @@ def initialize(
     a: Any, arg: Any, shape: tuple[int, int] | None, dtype: Any, copy: bool, device: str | None, max_bytes: int | None,
     layout: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Make a new object the matrix that the arguments of its constructor describe."""
+    """Initialize a matrix from the arguments of its constructor."""
     target = None if device is None else get_backend(device)
     if is_from_scipy(arg):
         parts, given = None, arg.dtype
@@ -71,7 +71,7 @@ def initialize(
 
 
 def _dtype_of(arg: Any) -> np.dtype | None:
-    """Return the dtype of the values that a constructor was given, None where that is not to be seen."""
+    """Return the dtype of the values among the constructor's arguments, None if there is none."""
     if is_parts(arg) and arg:
         arg = np.asarray(arg[0]) if isinstance(arg[0], (list, tuple)) else arg[0]
     if owners.owner_of(arg) is not None:
@@ -80,7 +80,10 @@ def _dtype_of(arg: Any) -> np.dtype | None:
 
 
 def _rounded_to(format: Any, arg: Any, dtype: Any) -> np.dtype | None:
-    """Return the 16-bit type to which a matrix is rounded once it is made, None for none; parts are rounded at once."""
+    """Return the 16-bit type to which the matrix is rounded after its construction, None for none.
+
+    Component arrays are rounded directly.
+    """
     if dtype is None or not format.narrow or is_parts(arg):
         return None
     wanted = named_dtype(dtype)
@@ -88,7 +91,7 @@ def _rounded_to(format: Any, arg: Any, dtype: Any) -> np.dtype | None:
 
 
 def _require_derived(result: Any, parts: Mapping[str, Any]) -> None:
-    """Raise ValueError where parts that follow from the others do not."""
+    """Raise ValueError if component arrays that are determined by the others differ from the computed ones."""
     for name in result._format.derived:
         if name in parts and not np.array_equal(parts[name], result.parts()[name]):
             raise ValueError(f"{result.format}_array: {name} do not fit the other parts and the shape; leave them out")
@@ -98,7 +101,7 @@ def with_options(
     format: Any, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Backend | None,
     options: dict[str, int],
 ) -> Any:  # fmt: skip
-    """Build by way of csr, which is laid out as these options, which were checked, say."""
+    """Build a matrix via csr with these options of the layout, which have been checked."""
     result = build(format if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
     csr = convert(result, COMMON, max_bytes)
     return format.from_csr(csr, max_bytes, 0 if csr is result else csr.nbytes, **options)
@@ -107,14 +110,14 @@ def with_options(
 def build(
     format: Any, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend | None
 ) -> Any:
-    """Build where `arg` lies, or at `target` where that costs less."""
+    """Build a matrix on the device of `arg`, or on `target` where that is faster."""
     who = format.who
     if shape is not None:
         shape = checked_shape(shape, who)
     if issparse(arg):
         _same_shape(arg.shape, shape, who)
         value_dtype(widened(arg.dtype), dtype, who)
-        if target not in (None, CPU):  # conversions are for the GPU
+        if target not in (None, CPU):  # convert on the GPU
             arg = arg.to(target.name)
         result = convert(arg, format.name, max_bytes)
         result = result if dtype is None else result.astype(dtype, copy=False)
@@ -132,7 +135,7 @@ def build(
     try:
         dense = as_numpy(arg, who)
     except ValueError:  # rows of different lengths
-        raise ValueError(f"{who}: got {type(arg).__name__}, of which NumPy makes no array of numbers") from None
+        raise ValueError(f"{who}: got {type(arg).__name__}, which is no array of numbers for NumPy") from None
     return _from_dense(format, dense, arg, shape, dtype, max_bytes, target or CPU)
 
 
@@ -140,7 +143,7 @@ def _from_tuple(
     format: Any, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
     target: Backend,
 ) -> Any:  # fmt: skip
-    """Build from a shape, or from the parts."""
+    """Build an empty matrix from a shape, or a matrix from component arrays."""
     who = format.who
     if is_shape(arg):
         wanted, dtype = checked_shape(arg, who), value_dtype(np.float64, dtype, who)
@@ -154,7 +157,7 @@ def _from_tuple(
 
 
 def limited(result: Any, max_bytes: int | None) -> Any:
-    """Return a matrix of a user's parts, most of which lie where they did, if it is within the limit."""
+    """Return a matrix that was built from component arrays; raise MemoryError if it exceeds the limit."""
     if max_bytes is not None:
         memory.require(result.nbytes, max_bytes, f"{result.format}_array: the matrix of these parts")
     return result
@@ -163,7 +166,7 @@ def limited(result: Any, max_bytes: int | None) -> Any:
 def _from_dense(
     format: Any, dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Backend
 ) -> Any:
-    """Build from what NumPy made of the user's `arg`."""
+    """Build from `dense`, which is the user's `arg` as a NumPy array."""
     who = format.who
     if dense.dtype.kind not in "iubfc":
         raise TypeError(
@@ -174,14 +177,14 @@ def _from_dense(
         raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
     _same_shape(dense.shape, shape, who)
     dtype = value_dtype(dense.dtype, floats_for(dense.dtype, dtype, who), who)
-    if (each := 24 + 2 * dtype.itemsize) * dense.size > memory.SMALL:  # of an entry: row, column, value, and as csr
+    if (each := 24 + 2 * dtype.itemsize) * dense.size > memory.SMALL:  # per entry
         entries = int(np.count_nonzero(dense))
         memory.require_free(entries * each, f"{who}: {entries} entries of a dense array of shape {dense.shape}")
     return from_scipy(format, sp.csr_array(dense.astype(dtype, copy=False)), None, False, max_bytes, target)
 
 
 def _from_device_dense(format: Any, x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> Any:
-    """Build from a dense array on a GPU, on that GPU: CuPy's there, others by way of the host."""
+    """Build from a dense array on a GPU, on that GPU; arrays of libraries other than CuPy are copied via the host."""
     who, owner = format.who, owners.owner_of(x)
     assert owner is not None
     if len(x.shape) != 2:
@@ -203,16 +206,16 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
 
 
 def from_scipy(format: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend) -> Any:
-    """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
+    """Build on the CPU; diagonals are converted from csr on `target`, which is faster and copies less."""
     dtype = value_dtype(a.dtype, dtype, format.who)
-    if a.format == "dia":  # which SciPy would convert with offsets of 32 bits
+    if a.format == "dia":  # SciPy would convert it with 32-bit offsets
         result = _from_diagonals(format.for_diagonals(), private(a, format.who)[0], dtype, max_bytes)
         return convert(result, format.name, max_bytes)
     return format.from_scipy(a, dtype, copy, max_bytes, target)
 
 
 def peak_nbytes(format: Any, a: Any, ours: Any) -> int:
-    """Return the bytes that this needs on the CPU for an array of which `operands.as_sparse` made `ours`."""
+    """Return the bytes that `from_scipy` needs on the CPU for `a`; `ours` is ``operands.as_sparse(a)``."""
     s = ours._summary()
     if a.format != "dia":
         return format.peak_from_scipy(a, ours, s)

@@ -1,8 +1,8 @@
-"""``+ - * / **``: element by element, on the stored values where that is possible.
+"""Element-wise ``+ - * /`` and comparisons, computed on the stored values where possible.
 
-Each family does it in its own way: diagonals as whole runs, csr, csc and coo by merges. The result has the left
-operand's format and is where that one is. Cancellation leaves explicit zeros stored in the diagonal formats; csr, csc
-and coo drop them, as in SciPy.
+Each family of formats has its own implementation: diagonals are combined as contiguous runs, csr, csc and coo are
+merged. The result has the format and the device of the left operand. The diagonal formats store explicit zeros where
+elements cancel; csr, csc and coo drop them, as in SciPy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def divide(a: Any, other: Any) -> Any:
 
 
 def divided_by(a: Any, other: Any) -> Any:
-    """Return the quotient with a dense array: zeros stay zeros, whatever divides them. On a GPU by the host."""
+    """Return ``a / other`` for a dense array; zeros stay zeros, whatever the divisor. On a GPU, the host divides."""
     if operands.is_sparse(other):
         return _over_sparse(a, operands.as_operand(other, a._backend))
     if not operands.is_dense(other):
@@ -70,18 +70,18 @@ def times_on_the_right(a: M, other: Any) -> M:
     """Return ``other * A``."""
     if is_scalar(other):
         return scaled(a, other)
-    if isinstance(other, sp.spmatrix):  # of SciPy's matrices, * is the product
+    if isinstance(other, sp.spmatrix):  # for SciPy's matrices, * is the matrix product
         return a.__rmatmul__(other)
     return a * other
 
 
 def equal(a: Any, other: Any) -> Any:
-    """Compare element by element, as SciPy does: a sparse array of SciPy's with bools (dense for a dense one)."""
+    """Return ``A == other`` as a SciPy sparse array of bools, or a dense array if `other` is dense."""
     return compared(a, other, operator.eq)
 
 
 def not_equal(a: Any, other: Any) -> Any:
-    """Compare element by element; ``(A != B).nnz == 0`` where all are equal."""
+    """Return ``A != other`` as `equal` does; ``(A != B).nnz == 0`` if all elements are equal."""
     return compared(a, other, operator.ne)
 
 
@@ -106,8 +106,8 @@ def compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
 def multiply(a: M, other: Any) -> M:
     """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
 
-    A dense array (on a GPU also CuPy's or PyTorch's) broadcasts as in NumPy: shape (n,) or (1, n)
-    scales the columns, (m, 1) the rows. The result is sparse, in this matrix's format and on its device.
+    A dense array (for a matrix on a GPU also a CuPy or PyTorch array) is broadcast as in NumPy: shape (n,) or (1, n)
+    scales the columns, (m, 1) the rows. The result is sparse, in the format and on the device of this matrix.
     """
     if is_scalar(other):
         return scaled(a, other)
@@ -147,7 +147,7 @@ def subtract_from(a: Any, other: Any) -> Any:
 
 
 def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
-    """Return ``alpha self + beta other``."""
+    """Return ``alpha a + beta other``."""
     if operands.is_sparse(other):
         sparse = operands.as_operand(other, a._backend)
         operands.check_same_device("+", a, sparse)
@@ -168,12 +168,12 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     require_broadcast(a, dense.shape, "+")
     if (owner := owners.owner_of(dense)) is None:
         return _with_dense(a, dense, alpha, beta)
-    whole = owner.to_library(a._backend, owners.upload(a._backend, a.toarray()))  # added in its own library
-    return combined(whole, dense, alpha, beta)
+    dense_a = owner.to_library(a._backend, owners.upload(a._backend, a.toarray()))
+    return combined(dense_a, dense, alpha, beta)  # the library of the array adds
 
 
 def _over_sparse(a: Any, b: Any) -> Any:
-    """Return the quotient of two matrices as SciPy gives it, dense: what neither of them stores is 0 / 0, no number."""
+    """Return the quotient of two matrices, dense as in SciPy: elements that neither stores are 0 / 0, which is NaN."""
     operands.check_same_device("/", a, b)
     require_shape(a, b.shape, "/")
     m, n = a._shape
@@ -188,21 +188,21 @@ def _zeros_divide(divisor: str, way: str) -> TypeError:
 
 
 def divided(a: Any, dense: Any) -> Any:
-    """Return `a`, which is no view and scales its values in place, over a dense array that broadcasts."""
+    """Return ``a / dense`` for an array that broadcasts; `a` is not a view."""
     ones = changed(a, np.ones_like)
-    divisors = ones._format.scaled_by(ones, dense)  # wherever something is stored
+    divisors = ones._format.scaled_by(ones, dense)  # at the stored positions
     return changed(a, lambda v: np.where(v == 0, v, v / divisors._matrix.values))
 
 
 def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    """Return ``alpha a + beta b``; signs are not multiplied with, for a product with -1 + 0i would spoil infinities."""
+    """Return ``alpha a + beta b``; signs are applied without a product, as -1 + 0i times infinity would give NaN."""
     if beta not in (1, -1):
         return (a if alpha == 1 else a * plain_number(alpha)) + b * plain_number(beta)
     return a + b if alpha == beta else a - b if alpha == 1 else b - a
 
 
 def _with_dense(a: Any, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
-    """Return ``alpha a + beta dense``, a new array; `dense` broadcasts."""
+    """Return ``alpha a + beta dense`` as a new array; `dense` is broadcast."""
     dtype, (m, n) = sum_dtype(a.dtype, dense.dtype), a._shape
     memory.require_free(m * n * dtype.itemsize, f"+: a dense {m} x {n} sum")
     dense = np.broadcast_to(dense, a._shape)
@@ -223,7 +223,7 @@ def _multiply_sparse(a: Any, b: Any) -> Any:
 
 
 def _broadcast_sparse(a: Any, b: Any) -> Any:
-    """Return the element-wise product where one matrix has a row, a column or an element for all of the other."""
+    """Return the element-wise product with a matrix that is broadcast: of one row, one column or one element."""
     (m, n), (p, q) = a._shape, b._shape
     if not ((m == p or 1 in (m, p)) and (n == q or 1 in (n, q))) or a._backend is not CPU:
         require_shape(a, b._shape, "multiply")  # raises

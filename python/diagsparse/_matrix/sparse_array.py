@@ -1,4 +1,4 @@
-"""The class of every matrix: it binds what the modules of this folder do."""
+"""The base class of all matrices, whose methods are the functions of this folder's modules."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ from .summary import Summary
 
 
 class SparseArray(Base):
-    """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
+    """The interface that the matrices of all formats have in common.
 
-    A matrix is one of SciPy's sparse arrays, too: ``scipy.sparse.issparse`` says so, and what takes one takes it.
+    `A.T`, `A.H` and `A.conj()` are views, which share the values of A. Matrices are SciPy sparse arrays, too:
+    ``scipy.sparse.issparse`` is True for them, and functions that take SciPy's sparse arrays accept them.
     """
 
     __array_priority__ = 11.0
-    __array_ufunc__ = numpy_functions.apply  # NumPy leaves `x @ A`, `x * A` and `x += A` to us
+    __array_ufunc__ = numpy_functions.apply  # NumPy defers `x @ A`, `x * A` and `x += A` to us
     __array_function__ = numpy_functions.call
     __array__ = numpy_functions.as_object
-    __hash__ = None  # type: ignore[assignment]  # as of NumPy's and SciPy's arrays: == is element by element
+    __hash__ = None  # type: ignore[assignment]  # as for NumPy's and SciPy's arrays, because == is element-wise
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -101,12 +102,12 @@ class SparseArray(Base):
 
     @property
     def real(self) -> SparseArray:
-        """The real parts; the matrix itself where it is real."""
+        """The real parts; the matrix itself if it is real."""
         return elementwise_functions.real(self)
 
     @property
     def imag(self) -> SparseArray:
-        """The imaginary parts; stored zeros where the matrix is real."""
+        """The imaginary parts; explicit zeros if the matrix is real."""
         return elementwise_functions.imag(self)
 
     arcsin = elementwise_functions.ufunc_method(np.arcsin)
@@ -193,16 +194,16 @@ class SparseArray(Base):
     _repr_html_ = protocols.html
 
     def _summary(self) -> Summary:
-        """Return what forecasts ask of this matrix."""
+        """Return the quantities that forecasts need."""
         return self._format.summary(self)
 
-    # ---- what SciPy's own functions call, besides methods that are documented -----------------------
+    # ---- private attributes that SciPy's functions use ----------------------------------------------
     _bsr_container, _coo_container, _csc_container = sp.bsr_array, sp.coo_array, sp.csc_array
     _csr_container, _dia_container = sp.csr_array, sp.dia_array
     _dok_container, _lil_container = sp.dok_array, sp.lil_array
-    _add_sparse = elementwise.add  # which SciPy's diagonals leave to whatever is no `dia`
-    _matmul_sparse = operators.times  # by a diagonal, for a row of SciPy's that is multiplied with each of ours
-    _mul_scalar = elementwise.times  # for a matrix of SciPy's of one element
+    _add_sparse = elementwise.add  # called by SciPy's dia for other formats
+    _matmul_sparse = operators.times  # called with a diagonal, for a SciPy row multiplied by a matrix of ours
+    _mul_scalar = elementwise.times  # called for a SciPy matrix of one element
     _shape_as_2d = Base.shape
     _deduped_data = through_scipy.entry_values
 

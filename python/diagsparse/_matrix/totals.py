@@ -1,4 +1,4 @@
-"""Sums of elements: all of them, those of each row or column, those of a diagonal."""
+"""Sums of all elements, of rows, of columns and of diagonals."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     axis : {None, 0, 1, -1, -2} or a tuple of them
         None and ``(0, 1)`` sum everything.
     dtype : dtype, optional
-        Of the result; by default that of the values. The sums are made in it where it is the wider one.
+        Of the result; by default that of the values. Sums are accumulated in it if it is wider.
     out : NumPy array, shape (), (n,) or (m,), optional
         Receives the result, cast to its dtype, and is returned.
-
     keepdims : bool
-        Whether the result keeps both axes, as in NumPy: shape (1, 1), (1, n) or (m, 1).
+        Whether the result has two dimensions, as in NumPy: shape (1, 1), (1, n) or (m, 1).
 
     Returns
     -------
@@ -36,9 +35,9 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     Raises
     ------
     ValueError
-        Another axis, an `out` of another shape.
+        For any other axis, or an `out` of another shape.
     TypeError
-        An axis that is no integer; an `out` that is no NumPy array, or real for complex sums.
+        If the axis is not an integer, or `out` is not a NumPy array, or is real for complex sums.
     """
     along = _axis(axis)
     if keepdims:
@@ -61,7 +60,7 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     else:
         view = a.T if along == 0 else a
         memory.require_free((a._shape[0] + a._shape[1]) * sum_dtype.itemsize, "sum: the vectors of a product")
-        result = view @ np.ones(view.shape[1], sum_dtype.char.lower())  # real: 1 + 0j would spoil infinities
+        result = view @ np.ones(view.shape[1], sum_dtype.char.lower())  # real: inf * (1 + 0j) is NaN
     result = result if dtype is None else result.astype(dtype, copy=False)
     if out is None:
         return result
@@ -70,7 +69,7 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False) -> Any:
-    """Return the mean of all elements, or of each column or row, unstored zeros included; as `sum`."""
+    """Return the mean of all elements, or of each column or row, including zeros that are not stored; see `sum`."""
     along = _axis(axis)
     count = a._shape[0] * a._shape[1] if along is None else a._shape[along]
     total = a.sum(axis, dtype, out, keepdims=keepdims)
@@ -81,7 +80,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = N
 
 
 def count_nonzero(a: Any, axis: Any = None) -> Any:
-    """Count the stored values that are not zero: all of them, or those of each column or row."""
+    """Count the nonzero elements, of the matrix or of each column or row."""
     if axis is None or (along := _axis(axis)) is None:
         return a._format.count_nonzero(a)
     return as_scipy_csr(a, "count_nonzero").count_nonzero(axis=along)

@@ -1,4 +1,4 @@
-"""What `dia`, `hm` and `cdm` share: everything but where a diagonal starts."""
+"""The common part of `dia`, `hm` and `cdm`: everything except the start of each diagonal."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Diagonals(FromDiagonals):
     family, packs, narrow, batched, own_products, triangles = "diagonals", True, True, True, True, True
     drops_zeros = True
 
-    value_rows: ClassVar[bool] = True  # whether values have a row for each of them
-    shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
+    value_rows: ClassVar[bool] = True  # whether values are two-dimensional, with a row for each label
+    shares_rows: ClassVar[bool] = False  # whether two diagonals share a row, so that one may be zero
     packing = staticmethod(packing_of)
     forecast_of_copy = staticmethod(forecast_of_copy)
     forecast_as = staticmethod(forecast_as)
@@ -59,7 +59,7 @@ class Diagonals(FromDiagonals):
     def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
         return self.zeros_on(shape, dtype, [], backend)
 
-    # ---- from and to other formats, and what that takes -------------------------------------------
+    # ---- conversions and their memory -------------------------------------------------------------
     def for_diagonals(self) -> Format:
         return self
 
@@ -70,7 +70,7 @@ class Diagonals(FromDiagonals):
         return SparseArray._wrap(a._core.convert(a._matrix, a._op, self.name))
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
-        return table_of_diagonals(s.shape, s.stored)  # of where each diagonal begins
+        return table_of_diagonals(s.shape, s.stored)  # of the start of each diagonal
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         return 0
@@ -98,7 +98,7 @@ class Diagonals(FromDiagonals):
         return sum(diagonal_length(s.shape, k) for k in s.offsets.tolist())
 
     def entries(self, a: SparseArray) -> int:
-        return a.count_nonzero()  # zeros are dropped on the way
+        return a.count_nonzero()  # conversions drop zeros
 
     def occupied(self, a: SparseArray) -> np.ndarray:
         return spans(a)[:, 0]
@@ -124,15 +124,15 @@ class Diagonals(FromDiagonals):
         return sum(self.nonzeros(a))
 
     def nonzeros(self, a: SparseArray) -> list[int]:
-        """Count the values of each diagonal that are not zero, in the order of `_spans`."""
+        """Count the nonzero values of each diagonal, in the order of `spans`."""
         stored = a._core.count_nonzero(a._matrix)
-        return stored[::-1] if a._op & 1 else stored  # transposed, the offsets run the other way
+        return stored[::-1] if a._op & 1 else stored  # a transpose reverses the order of the offsets
 
     # ---- conversions ------------------------------------------------------------------------------
     def laid_out(
         self, a: SparseArray, format: Any, offsets: list[int], dtype: np.dtype, on_zeros: bool = False
     ) -> SparseArray:
-        """Return these diagonals of this view in the layout of `format`; added to zeros, none of them is negative."""
+        """Return these diagonals of this view in the layout of `format`; `on_zeros` adds them to 0, so that -0 is 0."""
         result = format.zeros_on(a.shape, dtype, offsets, a._backend)
         a._core.add_diagonals(1.0, a._matrix, a._op, result._matrix, on_zeros)
         return result
@@ -152,7 +152,7 @@ class Diagonals(FromDiagonals):
         a._core.add_to_dense(alpha, a._matrix, a._op, dense, add)
 
     def format_for_shape(self, shape: tuple[int, int]) -> Format:
-        """Return this format, or the nearest one that takes matrices of this shape."""
+        """Return this format, or the nearest one that supports this shape."""
         return self
 
     # ---- arithmetic -------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class Diagonals(FromDiagonals):
         offsets = [k for k in self.occupied(a).tolist() if k * side <= 0]
         return self.laid_out(a, FORMATS["hm"], offsets, a.dtype)  # a row of cdm is in both
 
-    # ---- what is shown ----------------------------------------------------------------------------
+    # ---- representations --------------------------------------------------------------------------
     def description(self, a: SparseArray) -> str:
         packing = f"{packing_of(a)}, " if a._packed and any(packing_of(a)) else ""
         return f"{diagonals(a.offsets)}, {packing}"
@@ -198,7 +198,7 @@ class Diagonals(FromDiagonals):
         return cells.of_diagonals(a)
 
     def draw_layout(self, a: SparseArray, small: bool) -> tuple[str, str]:
-        return drawing.diagonal_rows(a, small, "values, a row per diagonal; grey is padding")
+        return drawing.diagonal_rows(a, small, "values, one row per diagonal; grey is padding")
 
 
 class DiagonalArray(SparseArray):
@@ -213,14 +213,14 @@ class DiagonalArray(SparseArray):
     # ---- attributes -------------------------------------------------------------------------------
     @property
     def offsets(self) -> np.ndarray:
-        """The offsets of the stored diagonals: as stored; of a view, those of the view."""
+        """The offsets of the stored diagonals in storage order; for a view, those of the view."""
         stored = self._matrix.parts()["offsets"]
         return -stored if self._op & 1 else stored
 
     def eliminate_zeros(self) -> None:
-        """Drop, in place, the diagonals that hold nothing but zeros (zeros inside a diagonal stay)."""
+        """Remove diagonals of zeros, in place; zeros on other diagonals are not removed."""
         if self._packed:
-            raise NotImplementedError(f"eliminate_zeros: of a packed {self.format}_array; A.unpacked() has the method")
+            raise NotImplementedError(f"eliminate_zeros: this {self.format}_array is packed; use A.unpacked()")
         stored = self._format.occupied(self).tolist()
         full = [offset for offset, count in zip(stored, self._format.nonzeros(self), strict=True) if count]
         if len(full) < len(stored):
@@ -228,7 +228,7 @@ class DiagonalArray(SparseArray):
             self._op = 0
 
     def to_scipy(self, format: str | None = None) -> Any:
-        """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
+        """Return a `scipy.sparse.dia_array`, whose values are a copy aligned by column, or the format named."""
         if self._backend is not CPU:
             return self.to("cpu").to_scipy(format)
         if self._packed:

@@ -1,4 +1,4 @@
-"""Products of diagonals with diagonals: how they are planned, and sums of them in one structure."""
+"""Products of diagonal matrices: their plans, and sums of products in one structure."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from .._products.plans import MatmulPlan
 from .._products.sums import TRIANGLES
 from .._show import display
 
-_FEW_PAIRS = 1 << 10  # of diagonals: their plan takes no time that anybody would see, were it made twice
+_FEW_PAIRS = 1 << 10  # pairs of diagonals up to which planning takes negligible time
 
 
 def _plan_nbytes(a: Matrix, b: Matrix) -> int:
-    """Return the most bytes that a plan takes: strips of l and m neighbouring diagonals meet l + m - 1 times."""
+    """Return an upper bound of the bytes of a plan: strips of l and m adjacent diagonals give l + m - 1 pairs."""
     meetings = a.diagonals * b.strips + a.strips * b.diagonals - a.strips * b.strips
     return 12 * meetings + 16 * (a.diagonals + b.diagonals)
 
 
 def as_factor(format: Any, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-    """Return the operand itself; a view of a packed matrix was laid out when it was unpacked."""
+    """Return the operand itself; a view of a packed matrix is copied, as unpacking the planned one copied it."""
     return a.copy() if packed and a._op and not planned._op else a
 
 
 def planned(format: Any, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-    """Return the native plan of a product, and the operands as its kernels take them."""
+    """Return the native plan of a product, and the operands in the form that its kernels take."""
     pairs = a._matrix.diagonals * b._matrix.diagonals
     if pairs > 1 << 20:
         what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
@@ -43,7 +43,7 @@ def planned(format: Any, a: SparseArray, b: SparseArray, request: Request) -> tu
 
 
 def matmul(a: SparseArray, b: SparseArray) -> SparseArray:
-    """Return the sparse product; a small one without a plan that Python sees."""
+    """Return the sparse product; small products are planned and computed in one native call."""
     if a._backend is CPU and b._backend is CPU:
         native = CPU.core.multiply(a._matrix, a._op, b._matrix, b._op, _FEW_PAIRS, memory.SMALL)
         if native is not None:
@@ -61,7 +61,7 @@ def sum_of_products(
     """Return alpha times the sum of the products, plus beta c, with the diagonals of all of them."""
     (first, second, _), *others = pairs
     shape = a.shape[0], second.shape[1]
-    extra_offsets: set[int] = set()  # the diagonals of C beside those of the first product
+    extra_offsets: set[int] = set()  # diagonals of C and of the other products
     if c is not None:
         c = c if c._format.family == a._format.family else convert(c, c._format.for_diagonals().name)
         c = c if triangle is None else c._format.triangle(c, triangle, who)

@@ -1,6 +1,6 @@
-"""What is read of a matrix of diagonals by its place: elements, rows, diagonals and windows, packed or not.
+"""Reading elements, rows, diagonals and windows of a diagonal matrix, packed or not.
 
-All of it goes through the spans of the matrix, so it costs what it returns: a packed matrix stays packed.
+Everything uses the spans of the matrix, so that the cost is proportional to the result, and nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def spans(a: SparseArray) -> np.ndarray:
 
 
 def positions(a: SparseArray, start: Any, phase: Any, t: Any) -> Any:
-    """Return where in the values elements `t` of a diagonal lie that begins at `start` with this phase."""
+    """Return the positions in the values of elements `t` of a diagonal that starts at `start` with this phase."""
     period = a._matrix.period
     return start + (phase + t) % period if period else start + t
 
 
 def elements(a: SparseArray, span: Sequence[int], first: int, last: int) -> Any:
-    """Return elements `first` to `last` of a diagonal as stored: a view where they lie so, but for conjugates.
+    """Return elements `first` to `last` of a diagonal: a view if they are contiguous and not conjugated.
 
     `span` is a row of the native ``spans``.
     """
@@ -47,7 +47,7 @@ def elements(a: SparseArray, span: Sequence[int], first: int, last: int) -> Any:
     else:
         values = flat[start + first : start + last]
     # The conjugate of 1 + 0i is 1 - 0i. Adding 0 makes its imaginary part +0 again, so that functions with a branch
-    # cut on the real axis, as sqrt(-1 - 0i), give the same for both triangles.
+    # cut on the real axis, such as sqrt(-1 - 0i), give the same for both triangles.
     return values.conj() + 0 if conjugated else values
 
 
@@ -55,10 +55,10 @@ def diagonals(
     a: SparseArray, rows: tuple[int, int] | None = None, cols: tuple[int, int] | None = None,
     most: int | None = None,
 ) -> Iterator[tuple[int, int, Any]]:  # fmt: skip
-    """Yield (offset, first row, values) of every diagonal; the values as stored, not conjugated as this view is.
+    """Yield (offset, first row, values) of every diagonal, without the conjugation of a view.
 
-    With `rows` and `cols` only the part of each diagonal in this window, of which `most` limits the values. On a
-    GPU the values are views of its memory, which only diagonals that are stored in full allow.
+    With `rows` and `cols`, only the segment of each diagonal in this window is yielded, up to `most` values. On a GPU
+    the values are views of its memory, which requires that all diagonals are stored in full.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def diagonals(
 
 
 def runs(a: SparseArray, *window: Any) -> Iterator[tuple[int, int, Any]]:
-    """Yield the same as this view shows it, without the diagonals that only share a row with another."""
+    """Yield the same with the conjugation of a view, without zero diagonals that share a row with another one."""
     for k, first, values in diagonals(a, *window):
         if not a._format.shares_rows or values.any():
             yield k, first, apply_conjugation(a, values)
@@ -99,17 +99,17 @@ def diagonal_values(a: SparseArray, k: int) -> np.ndarray:
 
 
 def span_of(a: SparseArray, k: int) -> list[int] | None:
-    """Return the row of the native ``spans`` of diagonal `k`, None where it is not stored."""
+    """Return the row of the native ``spans`` for diagonal `k`, None if it is not stored."""
     return next((span for span in a._matrix.spans(a._op).tolist() if span[0] == k), None)
 
 
 def alone(a: SparseArray, k: int) -> SparseArray:
-    """Return diagonal `k`, if it is stored, in full and without the others."""
+    """Return the matrix of diagonal `k` alone, unpacked; without diagonals if it is not stored."""
     wide = widen(a)
     return wide._format.laid_out(wide, a._format, [k] if k in wide._format.occupied(wide) else [], wide.dtype)
 
 
-# ---- by index ---------------------------------------------------------------------------------
+# ---- indexing ---------------------------------------------------------------------------------
 
 
 def element(a: SparseArray, row: int, col: int) -> Any:
@@ -136,12 +136,12 @@ def scipy_row(a: SparseArray, row: int) -> Any:
 
 
 def window(a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
-    """Return a window in this format and with this period, and around the main diagonal with this symmetry."""
+    """Return a submatrix in this format and with this period, and with this symmetry if it is a principal one."""
     require_host(a, "A[...]")
     shape = r1 - r0, c1 - c0
     symmetry = a.symmetry if (r0, r1) == (c0, c1) else None
-    found = runs(a, (r0, r1), (c0, c1), a.period)
-    shifted = [(k + r0 - c0, first - r0, values) for k, first, values in found]
+    segments = runs(a, (r0, r1), (c0, c1), a.period)
+    shifted = [(k + r0 - c0, first - r0, values) for k, first, values in segments]
     kind = a._format.format_for_shape(shape)
     result: Any = kind.from_runs(shape, widened(a._dtype), shifted, symmetry=symmetry, period=a.period)
     return result.astype(a._dtype, copy=False)
@@ -151,10 +151,10 @@ def from_runs(
     format: Any, shape: tuple[int, int], dtype: np.dtype, runs: list[tuple[int, int, np.ndarray]],
     max_bytes: int | None = None, **packing: Any,
 ) -> SparseArray:  # fmt: skip
-    """Return the matrix with these values, given as offset, first row and values of parts of diagonals.
+    """Return the matrix of segments of diagonals, each given as offset, first row and values.
 
-    With `symmetry` on both sides of the main diagonal; with `period` the first values of whole diagonals, as many
-    as a period has.
+    With `symmetry`, segments are given on both sides of the main diagonal; with `period`, they are the first period of
+    each diagonal.
     """
     offsets = sorted({k for k, _, v in runs if len(v)})
     options = Packing.of(packing, format.who)
@@ -183,7 +183,7 @@ def from_runs(
 
 
 def diagonal(a: SparseArray, k: int = 0) -> np.ndarray:
-    """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+    """Return a copy of diagonal `k` (0: the main one) as a NumPy array; elements that are not stored are 0."""
     if type(k) is not int:
         k = integer(k, "diagonal: k")
     if not -a._shape[0] < k < a._shape[1]:

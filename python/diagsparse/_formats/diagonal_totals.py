@@ -1,8 +1,8 @@
 """Sums, norms and extremes of a diagonal matrix; with a period they are computed from the stored values alone.
 
-An element of a period occurs in a diagonal once per repetition, and the first ones once more if the diagonal ends within
-a period. A sum is the sum of the stored values weighted by these counts, so that its cost does not depend on the shape.
-On a GPU the stored period is copied to the host first.
+An element of a period occurs in a diagonal once per repetition, and the first ones once more if the diagonal ends
+within a period. A sum is the sum of the stored values weighted by these counts, so that its cost does not depend on the
+shape. On a GPU the stored period is copied to the host first.
 """
 
 from __future__ import annotations

@@ -163,9 +163,9 @@ class ellcsr_array(SparseArray):
         part of the row starts there.
     symmetry : {None, "symmetric", "hermitian"}, optional
         For matrices with this symmetry: only entries below the diagonal and before `boundary_column` are leading, and
-        each of them also represents its mirror image. All other entries of the lower triangle before that column, the
-        diagonal, and the rows and columns from there on are stored in csr. By default several boundaries up to 4096 are
-        compared, and the smallest one within 2 % of the fewest bytes is used. Columns have 32 or 16 bits.
+        each of them also represents its mirror image. The diagonal, and the rows and columns from `boundary_column` on,
+        are stored in csr. By default several boundaries up to 4096 are compared, and the smallest one within 2 % of the
+        fewest bytes is used. Columns have 32 or 16 bits.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Writable copies of arrays that kernels must not read without validation.
 
-The user gets a copy of an array. As long as it is referenced, every use of the matrix compares it with its last state and
-applies the changes: native code calls the exporter of the matrix (``src/cpp/bind/exports.hpp``).
+The user gets a copy of an array. As long as it is referenced, every use of the matrix compares it with its last state
+and applies the changes: native code calls the exporter of the matrix (``src/cpp/bind/exports.hpp``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Exporter(Protocol):
         """Return a writable array of the matrix, the same while it is referenced; None if the exporter has ended."""
 
     def native(self, format: str) -> Any:
-        """Return the matrix that the arrays describe; None, which ends the exporter, if none is referenced or changed."""
+        """Return the matrix that the arrays describe; None, and end, if none of them is referenced or changed."""
 
 
 def exported_array(native: Any, exporter: Callable[[Any], Exporter], name: str) -> np.ndarray:

@@ -56,8 +56,8 @@ class _State(NamedTuple):
 class ExportedIndices:
     """The exported index arrays of one matrix, and the native matrix that they describe.
 
-    A user may write entries in any order, and with duplicates. `native` then returns a sorted copy, and `values` stay in
-    the user's order until `sort` is called. Values are never reordered in place, as other matrices may share them.
+    A user may write entries in any order, and with duplicates. `native` then returns a sorted copy, and `values` stay
+    in the user's order until `sort` is called. Values are never reordered in place, as other matrices may share them.
     """
 
     def __init__(self, native: Any) -> None:

@@ -11,7 +11,7 @@ def at_most(stored: int, shape: tuple[int, ...]) -> int:
 
 
 def table_of_diagonals(shape: tuple[int, int], stored: int) -> int:
-    """Return the most bytes of a table of all diagonals: 8 each, if a table is used (`table_pays` in C++)."""
+    """Return the most bytes of a table of all diagonals: 8 each, if there is one (`table_is_worthwhile` in C++)."""
     return 8 * min(sum(shape), 8 * stored + (1 << 16))
 
 

@@ -81,9 +81,7 @@ class ell_array(SparseArray):
 
     _format = Ell("ell")
     column_bits = short.stored_bits
-    bases = component(
-        "bases", "Base of the columns of each chunk, int32, not copied; None if columns are absolute."
-    )
+    bases = component("bases", "Base of the columns of each chunk, int32, not copied; None if columns are absolute.")
     indices = component(
         "indices", "Column of every entry, (width, m), int32 and -1 in the padding, or short; not copied."
     )

@@ -58,7 +58,7 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         return self.nbytes(s, **options)
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
-        moved = (s.itemsize + 4) * self.positions(s, **options) if options.get("symmetry") else 0  # a copy in another order
+        moved = (s.itemsize + 4) * self.positions(s, **options) if options.get("symmetry") else 0  # reordered
         return super().from_csr_workspace(s, backend, **options) + moved
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:

@@ -168,7 +168,7 @@ class ExportedIndices:
     def _update(self) -> _State:
         """Apply changes, and drop the copies that are no longer referenced."""
         state = self._state
-        held = {name: copy for name, copy in state.copies.items() if copy.held()}  # checked before the contents are compared
+        held = {name: copy for name, copy in state.copies.items() if copy.held()}  # before the comparison
         if not state.unchanged():
             state = self._updated(state)
             self._changed = True  # first: Ctrl-C may come in between

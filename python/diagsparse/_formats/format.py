@@ -246,7 +246,7 @@ class Format(Forecasts):
         return unpacked(a), unpacked(other)
 
     def add_values(self, a: SparseArray, result: SparseArray, beta: Any) -> None:
-        """Write ``made + beta self`` to these values; `made` has the same structure."""
+        """Write ``result + beta a`` to the values of `a`; `result` has the same structure."""
         a._core.add_scaled(1.0, result._matrix, beta, a._matrix)
 
     # ---- products ---------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ class Format(Forecasts):
         raise NotImplementedError
 
     def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-        """Return an operand in the form that kernels take, to replace a planned one (`packed`: as the user passed it)."""
+        """Return an operand in the form that kernels take, like a planned one; `packed`: the user's operand was."""
         raise NotImplementedError
 
     def sum_of_products(

@@ -15,7 +15,7 @@ from .batches import batch_array
 
 
 def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
-    """Return the matrix that has the members of a batch on its diagonal, one after the other: in dia, by rows."""
+    """Return the block diagonal matrix of the members of a batch, in dia."""
     (m, n), count, home, dtype = batch.shape, batch.count, batch._backend, batch.dtype
     rows, order = batch._matrix.values, count * n
     offsets = [int(k) for k in batch.offsets if -m < k < n and order]
@@ -34,14 +34,14 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
 
 
 def _value_positions(batch: batch_array) -> SparseArray:
-    """Return a member in which each value is where it lies among the values; complex, which any type becomes."""
+    """Return a member whose values are their own positions; complex, to which every type can be converted."""
     member = batch._like.astype("complex128")
     member.values = np.arange(member.values.size).reshape(member.values.shape)
     return member
 
 
 def _window(home: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
-    """Return the view of an array in C order that begins at an element, and goes on `step` elements for each row."""
+    """Return a view of an array in C order that starts at an element, with `step` elements between rows."""
     flat, item = array.ravel()[at:], array.itemsize
     if home is CPU:
         return np.lib.stride_tricks.as_strided(flat, shape, (step * item, item))

@@ -1,4 +1,4 @@
-"""The values of a batch, a row for each member, from what a user has."""
+"""The values of a batch, a row for each member, from a user's arrays or matrices."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def has_batches(x: Any) -> bool:
 
 
 def shared(values: Any, like: Any) -> Any:
-    """Return the user's values with a row for each member, in the memory of `values` where they fit."""
+    """Return the user's values with a row for each member, without a copy if possible."""
     if not has_batches(like):
         raise TypeError(f"{_WHO}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
     _require_plain(like, "like")
@@ -42,11 +42,11 @@ def shared(values: Any, like: Any) -> Any:
 
 
 def stacked(given: Any) -> tuple[Any, SparseArray]:
-    """Return the values of these matrices, a row for each, and the first of them."""
+    """Return the values of these matrices as rows, and the first matrix."""
     if not isinstance(given, Sequence) or not all(map(has_batches, given)):
         raise TypeError(f"{_WHO}: expected (values, like), or a list of dia, hm or cdm matrices")
     if not given:
-        raise ValueError(f"{_WHO}: an empty list does not tell the layout; pass (values, like)")
+        raise ValueError(f"{_WHO}: an empty list has no layout; pass (values, like)")
     first = given[0]
     for i, a in enumerate(given):
         _require_plain(a, f"matrix {i}")
@@ -66,7 +66,7 @@ def _require_plain(a: SparseArray, name: str) -> None:
     if a._packed:
         raise ValueError(f"{_WHO}: {name} is {a!r}, which is packed; {name.split()[0]}.unpacked() stores it in full")
     if a._op:
-        raise ValueError(f"{_WHO}: {name} is {a!r}; copy() makes a matrix with a layout of its own")
+        raise ValueError(f"{_WHO}: {name} is {a!r}; use .copy()")
 
 
 def _alike(a: SparseArray, b: SparseArray) -> bool:

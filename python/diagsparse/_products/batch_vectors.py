@@ -1,4 +1,4 @@
-"""Vectors of a batch, a row for each member: brought to a layout that the kernels walk, on either device."""
+"""Products of a batch with vectors, a row for each member, on the CPU and on a GPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def product(batch: Any, op: int, x: Any, out: Any, alpha: Any, beta: Any, who: s
 
 
 class _Product(device_dense.Product):
-    """What a product of a batch with vectors needs to know of it."""
+    """A product of a batch with vectors."""
 
     def __init__(self, batch: Any, op: int, alpha: Any, beta: Any, who: str) -> None:
         shape = batch.shape[::-1] if op else batch.shape
@@ -46,7 +46,7 @@ class _Product(device_dense.Product):
         return self.count, self.shape[0]
 
     def require_out(self, out: Any) -> None:
-        """Raise where beta scales an out that there is not."""
+        """Raise ValueError for beta without out."""
         if out is None and self.beta != 0:
             raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
 
@@ -63,7 +63,7 @@ class _Product(device_dense.Product):
         if x.size and y.size:
             rows = np.broadcast_to(x, (self.count, self.shape[1]))
             self.backend.core.batch_matvec(self.a._matrix, self.op, rows, y, self.alpha, self.beta)
-        else:  # sums of nothing: 0, which an infinite alpha makes no number
+        else:  # empty sums are 0, and NaN with an infinite alpha
             y[...] = np.nan if not np.isfinite(self.alpha) else self.beta * y if self.beta != 0 else 0
         if y is not target:
             host_dense.refuse_part_of(self.a._matrix.values, target, self.who, self.backend.core)
@@ -71,7 +71,7 @@ class _Product(device_dense.Product):
         return target
 
     def run(self, x: Any, target: Any, make: Any) -> None:
-        """The same with `DeviceArray`s, as `_device_dense` calls it."""
+        """Multiply `DeviceArray`s, as `device_dense` calls it."""
         self.require_out(target)
         core = self.backend.core
         if target is None:

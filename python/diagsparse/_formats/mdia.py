@@ -1,4 +1,4 @@
-"""Hollow diagonals: each with a mask of the elements that are stored."""
+"""Masked diagonals: each with a mask of its stored elements."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
 
 
 class mdia_array(SparseArray):
-    """Hollow diagonals: rows in blocks of 32, and for each block and diagonal a mask of what is stored there.
+    """Masked diagonals: for each block of 32 rows and each diagonal, a mask of the stored elements.
 
     Parameters
     ----------

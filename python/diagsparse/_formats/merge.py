@@ -31,7 +31,7 @@ def multiplied(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def without_zeros(a: SparseArray) -> SparseArray:
-    """Return the entries of `a` that are not zero; itself where all of them are such."""
+    """Return `a` without explicit zeros; itself if there are none."""
     if not a._op and a.count_nonzero() == a._matrix.stored:
         return a
     return _merged("sum", a.dtype, (a, 1))

@@ -96,7 +96,7 @@ class sell_array(SparseArray):
     Bytes: ``places (itemsize + 4) + 8 (slices + 1)``, ``4 m`` for row_order where sigma > 1, and ``4 m`` with
     row_lengths. With short columns the 4 of a place becomes 2 or 1, and ``4 ceil(places / 32)`` come in addition where
     the matrix has more columns than the bits can count, 65535 or 255. Padding is never multiplied, so infinities in x
-    stay where they belong. Products of two matrices are made as `csr_array`.
+    do not spread. Products of two matrices are computed in csr.
 
     The slices are those of Monakov, Lokhmotov and Avetisyan (2010), the sorting that of Kreutzer, Hager, Wellein,
     Fehske and Bishop (2014).

@@ -1,4 +1,4 @@
-"""Factors that are kept, and what solves with them: of a matrix, and of the members of a batch."""
+"""Factorizations of a matrix and of the members of a batch, and solving with them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Solver:
     _op: int = 0  # of the matrix whose factors these are, in the core's bits
 
     def _factor(self, a: SparseArray, sigma: complex, method: str | None) -> None:
-        """Make the factors of ``a - sigma I``."""
+        """Factor ``a - sigma I``."""
         began = time.perf_counter()
         self.sigma, self._backend = sigma, a._backend
         blocks = max(1, self._members or 1)
@@ -53,7 +53,7 @@ class _Solver:
 
     @contextmanager
     def _saying_what_is_singular(self, who: str) -> Iterator[None]:
-        """Have errors of singular matrices name the matrix and the pivot."""
+        """Make errors of singular matrices name the matrix and the pivot."""
         try:
             yield
         except host_factors.Singular as error:

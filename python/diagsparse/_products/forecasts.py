@@ -1,4 +1,4 @@
-"""The bytes of a product or a conversion, before it is done."""
+"""Forecasts of the memory of products and conversions."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .plans import MatmulPlan
 
 @dataclass(frozen=True)
 class Forecast:
-    """Bytes that an operation will take."""
+    """The memory that an operation needs."""
 
-    result_nbytes: int  #: of the result, exactly
-    workspace_nbytes: int  #: needed beside it while it is made, at most
+    result_nbytes: int  #: exact bytes of the result
+    workspace_nbytes: int  #: upper bound of the temporary bytes
 
     @property
     def total_nbytes(self) -> int:
@@ -32,7 +32,7 @@ class Forecast:
 
 
 def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = None) -> Forecast:
-    """Tell the bytes of ``A @ B`` or of a conversion, without doing it.
+    """Return the memory that ``A @ B`` or a conversion needs, without computing it.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _format_for(a: SparseArray, format: str) -> Any:
 
 
 def memory_report(a: Any) -> dict[str, int | None]:
-    """Return the bytes that `a` would take in every format (None where the format cannot hold it).
+    """Return the bytes of `a` in every format, None for formats that cannot represent it.
 
     In its own format these are `a.nbytes`: as it is laid out and packed, with any room that it has to spare. In the
     others they are the bytes of the default layout: dia, hm and cdm keep a packing of each other, the rest store a

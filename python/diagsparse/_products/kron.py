@@ -115,7 +115,7 @@ def _factor(x: Any, name: str) -> SparseArray:
 
 
 def _by_diagonals(a: SparseArray, b: SparseArray) -> bool:
-    """Return whether each diagonal of the product is the product of one of A and one of B."""
+    """Whether the diagonals of the product are products of a diagonal of A and a diagonal of B."""
     return a._format.family == b._format.family == "diagonals" and b.shape[0] == b.shape[1]
 
 

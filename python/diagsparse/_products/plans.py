@@ -1,4 +1,4 @@
-"""Plans of sparse products: the structure of C, found once and run for any values on it."""
+"""Plans of sparse products: the structure of C, computed once and used for any values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MatmulPlan:
         other_order: int = 0,  # 1 or -1: with b a added or subtracted, where the kernel does that
         trans: tuple[str, str] = ("N", "N"),
         repeated: bool = False,  # it is the user's, and may run many times
-        out: SparseArray | None = None,  # a result that the user brings
+        out: SparseArray | None = None,  # the user's output, if any
         on_stage: Callable[[str], None] | None = None,  # called with the name of each stage of the planning
         symmetry: str | None = None,  # of the result, by the user's word
     ) -> None:

@@ -14,7 +14,7 @@ from .plans import MatmulPlan
 def profiled(
     a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
 ) -> tuple[SparseArray, dict[str, float]]:
-    """Return the product and the seconds of its stages: those of the plan, the arithmetic, a conversion."""
+    """Return the product, and the seconds of its stages: planning, arithmetic and conversion."""
     last = clock(a)
     seconds: dict[str, float] = {}
 

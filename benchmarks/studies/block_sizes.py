@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from diagsparse import measure
 from diagsparse._backends.backend import Backend
-from diagsparse._formats import surveyed
+from diagsparse._formats import unimplemented
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.registry import COMMON
 from diagsparse._products.forecasts import memory_report
@@ -30,7 +30,7 @@ from ..experiment import Experiment, NamedRow
 from ..tables import Tables, machine
 from .advice_matrices import matrices
 
-SIZES = tuple(map(str, surveyed.BITMAP_SIZES))  # JSON has no numbers as names
+SIZES = tuple(map(str, unimplemented.BITMAP_SIZES))  # JSON has no numbers as names
 USUAL = "8"
 FILLS = (0, 5, 12, 32)  # entries of an 8 x 8 block on average, from which the groups of matrices begin
 
@@ -49,7 +49,7 @@ def _row(make: Any, where: Backend) -> dict[str, Any]:
     A = measure.csr32(make())
     A.sum_duplicates()
     ours = array(A, COMMON)
-    counted, held = surveyed.Surveyed(ours).bitmap_blocks, memory_report(ours)
+    counted, held = unimplemented.UnimplementedFormats(ours).bitmap_blocks, memory_report(ours)
     fewest = min((nbytes, name) for name, nbytes in held.items() if nbytes is not None)
     square = A.shape[0] == A.shape[1]
     lengths = np.diff(A.indptr)

@@ -34,10 +34,10 @@ SUBJECTS = {  # what each module has whose functions every matrix binds
     "conversions": "Conversions and copies",
     "indexing": "Writing by index",
     "elementwise": "Element by element",
-    "each_element": "Functions of each element",
+    "elementwise_functions": "Functions of each element",
     "totals": "Sums",
     "through_scipy": "By way of SciPy",
-    "among_scipys": "Conversions by name",
+    "scipy_interface": "Conversions by name",
 }
 MODULES = [module.name for module in pkgutil.iter_modules(ds.__path__) if not module.name.startswith("_")]
 

@@ -13,11 +13,11 @@ import numpy as np
 from . import measure
 from ._backends.backend import CPU, Backend, get_backend, get_num_threads
 from ._backends.memory import available_bytes, human
-from ._matrix.base import is_scipys
+from ._matrix.base import is_from_scipy
 from ._matrix.construct import array
-from ._matrix.gate import private
 from ._matrix.registry import FORMATS
 from ._matrix.sparse_array import SparseArray
+from ._matrix.validation import private
 from ._products.forecasts import convert_nbytes
 from ._products.plans import MatmulPlan
 from ._study import beside, exactness, gpu_clock
@@ -154,7 +154,7 @@ def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
 
         name = name or matrix_name(A)
         A = read_floats(A)
-    if is_scipys(A):
+    if is_from_scipy(A):
         A = private(A, "compare")[0]
     csr = measure.csr32(A.to_scipy("csr") if isinstance(A, SparseArray) else A)
     if csr.dtype.kind in "iub":

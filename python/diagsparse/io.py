@@ -19,7 +19,7 @@ from scipy import sparse
 from ._backends import memory
 from ._backends.types import ConversionWarning, floats_for
 from ._files import archives, matrix_market
-from ._matrix.base import is_scipys
+from ._matrix.base import is_from_scipy
 from ._matrix.registry import format_named
 
 _SUFFIXES = ".mtx", ".mtx.gz", ".npz"
@@ -88,7 +88,7 @@ def read(
     limit = _limit(path, max_bytes)
     try:
         loaded = archives.read(path, limit) if archive else matrix_market.read(path, limit, format or "csr")
-        if is_scipys(loaded) and loaded.dtype.kind in "biu":
+        if is_from_scipy(loaded) and loaded.dtype.kind in "biu":
             floats_for(loaded.dtype, dtype, path.name)  # warns
             loaded.data = loaded.data.astype(np.float64)  # astype of a coo_array would sort its entries
         kept = loaded.format if archive and loaded.format != "bsr" else "csr"
@@ -114,7 +114,7 @@ def _limit(path: Path, max_bytes: int | None) -> int:
 
 def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) -> Any:
     """Return a matrix of SciPy or ours in this format, by way of csr only where there is no other."""
-    if not is_scipys(loaded):
+    if not is_from_scipy(loaded):
         loaded = loaded if dtype is None else loaded.astype(dtype, copy=False)
         way = "csr" if format in ("csc", "coo") else format
         return loaded.asformat(way, max_bytes=limit).asformat(format, max_bytes=limit)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._formats import bands, surveyed
+from ._formats import bands, unimplemented
 from ._formats.hm import hm_array
 from ._formats.packing import common_period
-from ._matrix.base import is_scipys
+from ._matrix.base import is_from_scipy
 from ._matrix.convert import convert, in_rows
 from ._matrix.operands import as_matrix
-from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, places_in
+from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, permuted_indices
 from ._matrix.sparse_array import SparseArray
 from ._matrix.summary import BLOCK
 from ._products.forecasts import memory_report
@@ -52,15 +52,15 @@ class Structure:
     symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
     nbytes: dict[str, int | None]  # bytes in each format; None if it does not support the matrix
     cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, with the same aspect ratio
-    _surveyed: surveyed.Surveyed  # what is counted at the first use of the two properties that follow
+    _surveyed: unimplemented.UnimplementedFormats  # what is counted at the first use of the two properties that follow
 
     @property
-    def bitmap_blocks(self) -> dict[int, surveyed.BitmapBlocks]:
+    def bitmap_blocks(self) -> dict[int, unimplemented.BitmapBlocks]:
         """Number, fill and bytes of bitmap blocks of 4 x 4, 8 x 8 and 16 x 16; computed at the first use."""
         return self._surveyed.bitmap_blocks
 
     @property
-    def others(self) -> dict[str, surveyed.OtherFormat | None]:
+    def others(self) -> dict[str, unimplemented.OtherFormat | None]:
         """What bsr, bcsd, msr and vbr would store, which are not implemented; computed at the first use."""
         return self._surveyed.others
 
@@ -173,7 +173,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     bytes       hm 47.4 KB, mdia 48.0 KB, cdm 48.0 KB, dia 48.0 KB, csr 79.9 KB (17 formats in all)
     others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB (not implemented)
     """
-    A = A if isinstance(A, SparseArray) or is_scipys(A) else as_matrix(A, "analyze")
+    A = A if isinstance(A, SparseArray) or is_from_scipy(A) else as_matrix(A, "analyze")
     ours = as_ours(A, "analyze")
     matrix = in_rows(ours, "analyze")
     s, (m, n) = matrix._summary(), matrix.shape
@@ -184,7 +184,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     host = host.copy() if host._op else host
     entries = host.to_scipy()
     rows = np.repeat(np.arange(m, dtype=entries.indices.dtype), np.diff(entries.indptr))
-    positions = places_in(entries, cuthill_mckee(entries)) if rcm and m == n else None
+    positions = permuted_indices(entries, cuthill_mckee(entries)) if rcm and m == n else None
     return Structure(
         shape=(m, n),
         dtype=A.dtype,
@@ -209,7 +209,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         symmetry=s.symmetry or "none",
         nbytes=memory_report(ours),
         cells=_in_cells(entries),
-        _surveyed=surveyed.Surveyed(host),
+        _surveyed=unimplemented.UnimplementedFormats(host),
     )
 
 

@@ -23,7 +23,7 @@ from cases import (
 from oracle import assert_within, long, seen
 
 import diagsparse as ds
-from diagsparse._matrix import each_element
+from diagsparse._matrix import elementwise_functions
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 SQUARE = ("0x0", "1x1", "banded 9", "corners 65", "stencil 27", "nothing stored", "explicit zeros", "arrow 33")
@@ -297,7 +297,7 @@ def test_a_warning_of_overflow_takes_no_second_pass(format):
         return values * 1e10
 
     with pytest.warns(RuntimeWarning, match="overflow encountered in multiply"):
-        each_element.changed(A, change)
+        elementwise_functions.changed(A, change)
     assert sizes == [A._matrix.values.size, 1]
 
 

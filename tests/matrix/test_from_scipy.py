@@ -289,7 +289,7 @@ def test_entries_of_many_columns_are_forecast_with_what_finds_their_diagonals(dt
         tracemalloc.stop()
     assert peak < 37 * n and [A[i, i + i % 3] for i in (0, 1, n - 1)] == [1, 2, n]
     ds.hm_array(a, dtype=dtype, max_bytes=A.nbytes + 37 * n)
-    with pytest.raises(MemoryError, match=r"hm_array: 3 diagonals .* of it only while it is made"):
+    with pytest.raises(MemoryError, match=r"hm_array: 3 diagonals .* of it temporary"):
         ds.hm_array(a, dtype=dtype, max_bytes=A.nbytes + 30 * n)
     with pytest.raises(MemoryError, match=r"hm_array: the offsets of 100000 entries would take (1.6|2.0) MB"):
         ds.hm_array(a, dtype=dtype, max_bytes=10**6)

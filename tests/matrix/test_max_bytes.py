@@ -166,7 +166,7 @@ def test_what_does_not_fit_is_told_of_the_format_that_was_asked_for(format):
 
 def test_every_way_to_rows_is_told_of_the_format_that_was_asked_for():
     for options in ({}, {"column_bits": 8}, {"row_lengths": True}):
-        with raises(MemoryError, "ell_array: made by way of csr_array: ", "the limit is 150 B"):
+        with raises(MemoryError, "ell_array: built via csr_array: ", "the limit is 150 B"):
             ds.ell_array(np.eye(20), max_bytes=150, **options)
         with pytest.warns(ds.ConversionWarning, match="ell_array: int64"):
             ds.ell_array(np.eye(20, dtype=int), **options)

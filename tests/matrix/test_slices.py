@@ -35,7 +35,7 @@ def test_every_layout(height, sigma, row_lengths, device):
     if row_lengths:
         assert np.array_equal(parts["row_lengths"], lengths[order])
     s = ds.csr_array(a).to(device)._summary()
-    assert s.places_in_slices(height, sigma) == of("sell").positions(lengths[order], height) == parts["values"].size
+    assert s.positions_in_slices(height, sigma) == of("sell").positions(lengths[order], height) == parts["values"].size
     options = {"slice_height": height, "sigma": sigma, "row_lengths": int(row_lengths)}
     assert A._format.nbytes(s, **options) == A.nbytes
     assert np.array_equal(A.toarray(), a.toarray()) and np.array_equal(A.T.copy().toarray(), a.toarray().T)

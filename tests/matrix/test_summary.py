@@ -52,7 +52,7 @@ def check(A, pattern, dense):
     for height, sigma in ((1, 1), (3, 1), (8, 1), (8, 4), (32, 64)):
         ordered = [-np.sort(-lengths[first : first + sigma]) for first in range(0, len(lengths), sigma)]
         taken = positions(np.concatenate([lengths[:0], *ordered]), height)
-        assert s.places_in_slices(height, sigma) == taken, (height, sigma)
+        assert s.positions_in_slices(height, sigma) == taken, (height, sigma)
     assert s.symmetry == symmetry_of(dense)
 
 

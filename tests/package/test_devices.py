@@ -269,7 +269,7 @@ class ArrayOnAGpu:
 def test_arrays_go_from_gpu_to_gpu_without_the_host():
     cuda = ModuleOfGpus()
     here, there = (backend.Backend(cuda, index) for index in (0, 1))
-    copy = devices.carried(cuda.empty((3, 4), "uint32", 0), here, there)
+    copy = devices.copied_array(cuda.empty((3, 4), "uint32", 0), here, there)
     assert (copy.shape, copy.dtype, copy.device) == ((3, 4), np.uint32, 1)
     assert cuda.calls == [("synchronize", 0), ("copy", 0, 1), ("synchronize", 1)]
 
@@ -280,5 +280,5 @@ def test_arrays_go_from_gpu_to_gpu_without_the_host():
 def test_every_array_of_a_format_is_copied_on_a_gpu(format):
     A, where = ds.array(np.diag(np.arange(1.0, 40.0)) + np.eye(39, k=3), format, device="cuda"), backend.gpu(0)
     for name, part in A.parts().items():
-        copy = devices.carried(part, where, where)
+        copy = devices.copied_array(part, where, where)
         np.testing.assert_array_equal(where.host(copy), where.host(part), err_msg=name)

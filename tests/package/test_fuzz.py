@@ -13,7 +13,7 @@ from cases import NO_CUDA
 from fuzz.case import Case
 
 import diagsparse as ds
-from diagsparse._matrix import each_element, summary, through_scipy
+from diagsparse._matrix import elementwise_functions, summary, through_scipy
 from diagsparse._matrix.sparse_array import SparseArray
 
 FUZZ = Path(__file__).parents[1] / "fuzz"
@@ -38,7 +38,7 @@ def test_a_family(family):
 
 
 PLANTED = {  # by the check that has to see it: what is replaced in the library, and by what
-    "functions.of_each": (each_element, "changed", lambda A, change: A[: A.shape[0] // 2]),
+    "functions.of_each": (elementwise_functions, "changed", lambda A, change: A[: A.shape[0] // 2]),
     "functions.extremes": (SparseArray, "argmax", lambda A, axis: 0 * A.to_scipy("csr").argmax(axis)),
     "functions.pairwise": (through_scipy, "_paired", lambda A, other, who: A),
     "functions.parts": (SparseArray, "imag", property(lambda A: A.real)),

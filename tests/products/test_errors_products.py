@@ -259,5 +259,5 @@ def test_a_matrix_too_large_says_what_would_fit():
     with raises(MemoryError, "10" + "0" * 11 + " entries", "8.0 TB", "are free", "period=1"):
         ds.eye(10**12)
     assert ds.hm_array((np.ones(1), [0]), shape=(10**12, 10**12), period=1).nbytes < 100
-    with raises(MemoryError, "csr_array", "are free", 'format="hm" takes'):
+    with raises(MemoryError, "csr_array", "are free", 'format="hm" needs'):
         ds.diags({k: 1.0 for k in range(20_000)}, shape=(2**31 - 1, 2**31 - 1), format="csr")

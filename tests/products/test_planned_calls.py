@@ -53,7 +53,7 @@ CORE = types.SimpleNamespace(
 def planned(op="N"):
     """Return the plan of a view of a matrix that seems to lie on a GPU."""
     A = VIEWS[op](ds.hm_array(matrix(NAME)))
-    A._settle(Backend(CORE, 0))
+    A._set_backend(Backend(CORE, 0))
     return ds.plan_matvec(A)
 
 
@@ -99,7 +99,7 @@ def test_operands_that_lie_like_the_last_ones_are_checked_once(op, checked):
 
 def test_factors_and_streams_of_repeated_calls(monkeypatch, checked):
     asked = []
-    monkeypatch.setattr(owners.Own, "current", staticmethod(lambda device: asked.append(device)))
+    monkeypatch.setattr(owners.AnyLibrary, "current", staticmethod(lambda device: asked.append(device)))
     a, plan = matrix(NAME), planned()
     x, out = numbers(N), numbers(N)
     for alpha, beta in ((1, 0), (2, 0.5), (np.float64(-1), 1), (1, 0)):

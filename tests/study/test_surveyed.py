@@ -17,7 +17,7 @@ import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._backends import memory
 from diagsparse._backends.backend import CPU
-from diagsparse._formats import surveyed
+from diagsparse._formats import unimplemented
 
 
 def partition(lines):
@@ -243,7 +243,7 @@ def test_strips_have_rows():
 
 def test_what_the_report_says():
     s = ds.analyze(gallery.stencil(5, (30, 40)))
-    assert set(s.bitmap_blocks) == set(surveyed.BITMAP_SIZES) and list(s.others) == ["bsr", "bcsd", "msr", "vbr"]
+    assert set(s.bitmap_blocks) == set(unimplemented.BITMAP_SIZES) and list(s.others) == ["bsr", "bcsd", "msr", "vbr"]
     plain = s.to_dict()
     assert plain["others"]["bsr"]["layout"] == "2 x 2" and plain["bitmap_blocks"][8]["blocks"] == s.blocks
     assert ds.analyze(gallery.stencil(5, 9).tocsr()[:, :50]).to_dict()["others"]["msr"] is None

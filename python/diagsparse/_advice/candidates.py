@@ -12,7 +12,7 @@ import numpy as np
 from .. import measure
 from .._backends.backend import CPU, Backend
 from .._backends.memory import human
-from .._matrix.base import is_scipys
+from .._matrix.base import is_from_scipy
 from .._matrix.convert import in_rows
 from .._matrix.operands import as_matrix, require_type
 from .._matrix.registry import COMMON, FORMATS
@@ -58,7 +58,7 @@ class Candidates:
     def as_it_is(self, A: Any, given: SparseArray) -> Candidate:
         """Return the layout that a user's matrix has: one of SciPy's, on a CPU, or of ours; else csr."""
         if given is not A:
-            return self._scipys(A) if is_scipys(A) and self.machine.on_cpu else self.base
+            return self._scipys(A) if is_from_scipy(A) and self.machine.on_cpu else self.base
         if given._backend is not self.machine.backend:
             return self.base
         kept = {name: value for name in ("symmetry", "period") if (value := getattr(given, name, None))}
@@ -150,7 +150,7 @@ class Candidates:
 
 def given_matrix(A: Any, who: str) -> SparseArray:
     """Return a user's matrix as ours, or raise TypeError or ValueError."""
-    if is_scipys(A):
+    if is_from_scipy(A):
         require_type(A.dtype, who, "A")
     return as_matrix(A, who)
 

@@ -56,7 +56,7 @@ class Survey:
         return Summary(
             exact.shape, exact.itemsize, exact.stored, entries=lambda: exact.entries, offsets=lambda: exact.offsets,
             fill=lambda: exact.fill, row_lengths=lambda: exact.row_lengths, leading=exact.leading, blocks=exact.blocks,
-            slices=exact.places_in_slices, symmetry=lambda: self.symmetry,
+            slices=exact.positions_in_slices, symmetry=lambda: self.symmetry,
         )  # fmt: skip
 
     @cached_property

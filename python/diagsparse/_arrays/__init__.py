@@ -1,4 +1,4 @@
-"""Dense arrays: vectors and blocks of NumPy's, and of other libraries on a GPU, with their streams.
+"""Dense operands: NumPy arrays, and arrays of other libraries on a GPU with their streams.
 
-Calls `_places` only.
+Calls `_backends` only.
 """

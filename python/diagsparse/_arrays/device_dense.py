@@ -1,7 +1,8 @@
-"""Dense operands of a matrix on a GPU: `_dense` for arrays of CuPy, PyTorch, JAX, NumPy and our own.
+"""Dense operands of a matrix on a GPU: arrays of CuPy, PyTorch, JAX and NumPy, and our own.
 
-What is on the GPU stays there and comes back in its own library; what is on the host is copied, and comes back as
-NumPy. Without a conversion and with out= given, nothing is allocated and nothing waits.
+For an operand on the GPU the result stays there, as an array of the operand's library. An operand on the host is
+copied, and the result is a NumPy array. With out= and without a conversion, nothing is allocated and no call
+synchronizes.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from .._backends.backend import Backend
 from .._backends.types import VALUE_TYPES, chain_dtype, check_scalars, product_dtypes
 from . import host_dense, owners, streams
 
-_KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # what DeviceArray converts by itself
+_KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # types that DeviceArray converts
 
 
-def _walkable(a: Any, axis: int) -> bool:
-    """Whether neighbours along `axis` are neighbours in memory, and the other axis moves by whole elements."""
+def _has_unit_stride(a: Any, axis: int) -> bool:
+    """Whether elements are contiguous along `axis`, and the other stride is a multiple of the item size."""
     if a.ptr % a.itemsize:
         return False
     if a.ndim == 1:
@@ -28,29 +29,29 @@ def _walkable(a: Any, axis: int) -> bool:
 
 
 def _axis(a: Any) -> int:
-    """Return the axis along which the kernel will walk `a`: 1 for C order, 0 for F order and single columns."""
-    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _walkable(a, 1) and _walkable(a, 0)) else 1
+    """Return the axis along which the kernel traverses `a`: 1 for C order, 0 for F order and single columns."""
+    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _has_unit_stride(a, 1) and _has_unit_stride(a, 0)) else 1
 
 
 def layout(x: Any, y: Any) -> tuple[Any, ...]:
-    """Return all that a kernel needs to know of two `DeviceArray`s beside where they begin."""
+    """Return everything that a kernel call depends on for two `DeviceArray`s, except their pointers."""
     return x.shape, x.strides, x.device, y.shape, y.strides, y.device
 
 
 def _gather(core: Any, a: Any, axis: int) -> Any:
-    made = core.empty(a.shape, a.dtype.name, a.device, "C" if axis else "F")
-    made.assign(a)
-    return made
+    created = core.empty(a.shape, a.dtype.name, a.device, "C" if axis else "F")
+    created.assign(a)
+    return created
 
 
 def _zeros(core: Any, a: Any) -> Any:
-    made = core.empty(a.shape, a.dtype.name, a.device, "C")
-    made.fill(0)
-    return made
+    created = core.empty(a.shape, a.dtype.name, a.device, "C")
+    created.fill(0)
+    return created
 
 
 class Product:
-    """What a product of a matrix on a GPU with a dense operand needs to know of it."""
+    """A product of a matrix on a GPU with a dense operand."""
 
     def __init__(
         self, a: Any, op: int, shape: tuple[int, int], alpha: Any, beta: Any, kernel: str | None, who: str
@@ -58,33 +59,33 @@ class Product:
         self.a, self.op, self.shape = a, op, shape
         self.alpha, self.beta, self.kernel, self.who = alpha, beta, kernel or "", who
         self.backend = a._backend
-        self.taken: tuple[Any, ...] | None = None  # dtypes and layout of what the kernel was given
+        self.launched: tuple[Any, ...] | None = None  # dtypes and layout of the kernel's operands
 
     def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
-        """Check what x looks like; return the dtype that it is brought to, and the result's."""
+        """Check the shape and dtype of x; return the dtype that it is converted to, and that of the result."""
         host_dense.check_operand(shape, self.shape, self.who)
         wanted, result = product_dtypes(self.a.dtype, given)
         check_scalars(result, self.alpha, self.beta, self.who)
         return wanted, result
 
     def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
-        """Write the product to `target`, a `DeviceArray`; where there is none, to what ``make(order)`` returns."""
+        """Write the product to `target`, a `DeviceArray`; if it is None, to the array that ``make(order)`` returns."""
         core = self.backend.core
         if target is None:
             if self.beta != 0:
                 raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
             axis = _axis(x)
-            y = make("C" if x.ndim == 1 or axis or _walkable(x, 1) else "F")
+            y = make("C" if x.ndim == 1 or axis or _has_unit_stride(x, 1) else "F")
             axis = _axis(y) if y.size and x.ndim == 2 and y.shape[1] > 1 else axis
         else:
             y, axis = target, _axis(target)
-            if not _walkable(y, axis) or host_dense.overlaps_itself(y):
+            if not _has_unit_stride(y, axis) or host_dense.overlaps_itself(y):
                 y = _gather(core, y, axis)
             if core.overlap(target, x):
                 x = _gather(core, x, axis)
-        x = x if _walkable(x, axis) else _gather(core, x, axis)
+        x = x if _has_unit_stride(x, axis) else _gather(core, x, axis)
         core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
-        self.taken = (x.dtype, y.dtype), layout(x, y)
+        self.launched = (x.dtype, y.dtype), layout(x, y)
         if target is not None and y is not target:
             host_dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)
@@ -93,7 +94,7 @@ class Product:
         return (self.shape[0], *x.shape[1:])
 
     def output(self, out: Any, x: Any, dtype: np.dtype, host: str = "") -> Any:
-        """Return out= as a `DeviceArray`, or say why it cannot take the result."""
+        """Return out= as a `DeviceArray`; raise if it cannot hold the result."""
         owner = owners.owner_of(out)
         if owner is None or owner is owners.Jax:
             kind = f"{type(out).__name__}, which is immutable" if owner else type(out).__name__
@@ -105,7 +106,7 @@ class Product:
 
 
 class _Chain(Product):
-    """The same of a chain of products, for which x is brought to the result's dtype and all columns are contiguous."""
+    """A chain of products, for which x is converted to the result's dtype and columns are contiguous."""
 
     def __init__(self, a: Any, recurrence: Any, is_complex: bool, kernel: str | None, who: str) -> None:
         super().__init__(a, a._op, a.shape, 1, 0, kernel, who)
@@ -122,9 +123,9 @@ class _Chain(Product):
             target = make("C" if x.ndim == 1 or _axis(x) else "F")
         if not x.size:
             return
-        fits = _walkable(target, 0) and not host_dense.overlaps_itself(target)
+        fits = _has_unit_stride(target, 0) and not host_dense.overlaps_itself(target)
         y = target if fits else core.empty(target.shape, target.dtype.name, target.device, "F")
-        if not _walkable(x, 0) or core.overlap(y, x):
+        if not _has_unit_stride(x, 0) or core.overlap(y, x):
             x = _gather(core, x, 0)
         core.chain(self.a._matrix, self.op, self.recurrence, x, y, self.kernel)
         if y is not target:
@@ -136,40 +137,40 @@ def product(
     a: Any, op: int, shape: tuple[int, int], x: Any, out: Any, alpha: Any, beta: Any, kernel: str | None,
     who: str, stream: Any,
 ) -> Any:  # fmt: skip
-    """Return ``alpha op(A) x + beta out`` for a matrix on a GPU; the arguments are those of `SparseArray._apply`."""
+    """Return ``alpha op(A) x + beta out`` for a matrix on a GPU; the arguments are those of `operators._apply`."""
     return multiply(Product(a, op, shape, alpha, beta, kernel, who), x, out, stream)
 
 
 def chain(
     a: Any, recurrence: Any, is_complex: bool, x: Any, out: Any, kernel: str | None, who: str, stream: Any
 ) -> Any:
-    """Return the sum of a recurrence in a matrix on a GPU that begins with x; `is_complex` tells of its factors."""
+    """Return the sum of a recurrence in a matrix on a GPU that starts with x; `is_complex`: its factors are."""
     return multiply(_Chain(a, recurrence, is_complex, kernel, who), x, out, stream)
 
 
 def multiply(task: Product, x: Any, out: Any, stream: Any) -> Any:
-    """Run a product, or a chain of them, in the stream in which it belongs."""
+    """Run a product, or a chain of products, in the stream of its operands."""
     owner = owners.owner_of(x)
-    leader = owner or owners.owner_of(out)  # whose stream it is
+    leader = owner or owners.owner_of(out)  # the library whose current stream is used
     device = task.backend.index
     if stream is None:
         with streams.using(leader.current(device) if leader else None):
             return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
-    with streams.using(stream), (leader or owners.Own).within(device, streams.pointer(stream)):
+    with streams.using(stream), (leader or owners.AnyLibrary).stream_context(device, streams.pointer(stream)):
         return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
 
 
 def operand(a: Any, x: Any) -> Any:
-    """Return a dense operand with a shape and a transpose: NumPy's, or an array on a GPU for a matrix on one."""
+    """Return a dense operand with a shape and a transpose: a NumPy array, or an array on a GPU."""
     owner = owners.owner_of(x)
     if owner is None:
         return host_dense.as_numpy(x, "matmul")
-    owners.refuse_beside_cpu(x, a._backend, "matmul")
-    return owner.view(a._backend.core, x, a._backend.index) if owner is owners.Own else x
+    owners.refuse_gpu_array(x, a._backend, "matmul")
+    return owner.view(a._backend.core, x, a._backend.index) if owner is owners.AnyLibrary else x
 
 
 def write(backend: Backend, values: Any, new: Any, name: str = "values") -> None:
-    """Write a scalar or an array, from wherever it is, to the values of a matrix at `place`."""
+    """Write a scalar or an array, on any device, to the values of a matrix."""
     owner = owners.owner_of(new)
     given = host_dense.as_numpy(new, name) if owner is None else new
     dtype, shape = (given.dtype if owner is None else owner.dtype(new)), tuple(given.shape)
@@ -189,20 +190,20 @@ def write(backend: Backend, values: Any, new: Any, name: str = "values") -> None
 
 
 def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    """Whether an array of this shape can be assigned to one of the other."""
-    extra = len(shape) - len(target)
-    if extra > 0 and set(shape[:extra]) <= {1}:  # as NumPy does
-        shape = shape[extra:]
+    """Whether an array of this shape can be assigned to an array of shape `target`."""
+    extra_offsets = len(shape) - len(target)
+    if extra_offsets > 0 and set(shape[:extra_offsets]) <= {1}:  # as NumPy does
+        shape = shape[extra_offsets:]
     try:
         return np.broadcast_shapes(shape, target) == target
     except ValueError:
         return False
 
 
-def _from_device(task: Product, owner: type[owners.Own], x: Any, out: Any) -> Any:
+def _from_device(task: Product, owner: type[owners.AnyLibrary], x: Any, out: Any) -> Any:
     """Multiply an array on the GPU."""
     core, backend = task.backend.core, task.backend
-    if owner is owners.Own:
+    if owner is owners.AnyLibrary:
         x = owner.view(core, x, backend.index)
     given = owner.dtype(x)
     wanted, result = task.dtypes(tuple(x.shape), given)
@@ -210,45 +211,45 @@ def _from_device(task: Product, owner: type[owners.Own], x: Any, out: Any) -> An
     owners.same_device(view, backend, task.who, "x")
     if view.dtype != wanted:
         view = view.astype(wanted)
-    made = None
+    created = None
 
     def make(order: str) -> Any:
-        nonlocal made
-        made = owner.empty(backend, task.result_shape(view), result, owner.order or order)
-        return owner.view(core, made, backend.index) if owner is not owners.Jax else made
+        nonlocal created
+        created = owner.empty(backend, task.result_shape(view), result, owner.order or order)
+        return owner.view(core, created, backend.index) if owner is not owners.Jax else created
 
     task.run(view, None if out is None else task.output(out, view, result), make)
-    owner.settle(backend)
-    return owner.give(backend, made) if out is None else out
+    owner.finish(backend)
+    return owner.to_library(backend, created) if out is None else out
 
 
 def _from_host(task: Product, x: Any, out: Any) -> Any:
-    """Multiply what NumPy makes an array of: it goes to the GPU, the result comes back, unless out= is there."""
+    """Multiply an array_like on the host: copy it to the GPU, and the result back unless out= is on the GPU."""
     backend, x = task.backend, host_dense.as_numpy(x, task.who)
     wanted, result = task.dtypes(x.shape, x.dtype)
     shape = task.result_shape(x)
-    here = out is None or isinstance(out, np.ndarray)
-    if out is not None and here:
+    on_host = out is None or isinstance(out, np.ndarray)
+    if out is not None and on_host:
         host_dense.check_output(out.shape, out.dtype, shape, result, task.who)
         host_dense.check_writeable(out, task.who)
     view = owners.upload(backend, x.astype(wanted, copy=False))
-    made = None
+    created = None
 
     def make(order: str) -> Any:
-        nonlocal made
-        made = backend.core.empty(shape, result.name, backend.index, order)
-        return made
+        nonlocal created
+        created = backend.core.empty(shape, result.name, backend.index, order)
+        return created
 
-    if not here:
+    if not on_host:
         task.run(view, task.output(out, view, result, "a NumPy array or "), make)
         return out
     if out is None or task.beta == 0:
         task.beta = task.beta if out is None else 0
         task.run(view, None, make)
     else:
-        made = owners.upload(backend, out)
-        task.run(view, made, make)
+        created = owners.upload(backend, out)
+        task.run(view, created, make)
     if out is None:
-        return owners.download(made)
-    out[...] = owners.download(made)
+        return owners.download(created)
+    out[...] = owners.download(created)
     return out

@@ -1,7 +1,7 @@
-"""Dense operands: brought to a layout that the kernels walk, without a copy where they have one.
+"""Dense operands on the host, copied only if their layout does not suit the kernels.
 
-A kernel takes a vector with neighbouring elements, or a block in which x and y are both contiguous along the
-same axis (C order or F order, rows or columns as far apart as they like). Anything else is gathered first.
+A kernel takes a vector with unit stride, or blocks x and y that are both contiguous along the same axis (C order or F
+order, with any distance between rows or columns). Other layouts are gathered first.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 
 
 def as_numpy(x: Any, who: str) -> np.ndarray:
-    """Return what a user gave as a NumPy array, or say that its mask would be lost."""
-    if np.ma.is_masked(x):  # some element is
+    """Return an array_like as a NumPy array; raise TypeError if it has masked elements."""
+    if np.ma.is_masked(x):
         raise TypeError(f"{who}: got a masked array, whose mask would be lost; x.filled(0) is a plain one")
     return np.asarray(x)
 
 
-def _walkable(a: np.ndarray, axis: int) -> bool:
-    """Whether neighbours along `axis` are neighbours in memory, and the other axis moves by whole elements."""
+def _has_unit_stride(a: np.ndarray, axis: int) -> bool:
+    """Whether elements are contiguous along `axis`, and the other stride is a multiple of the item size."""
     if not a.flags.aligned:
         return False
     if a.ndim == 1:
@@ -28,8 +28,8 @@ def _walkable(a: np.ndarray, axis: int) -> bool:
 
 
 def _axis(a: np.ndarray) -> int:
-    """Return the axis along which the kernel will walk `a`: 1 for C order, 0 for F order and single columns."""
-    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _walkable(a, 1) and _walkable(a, 0)) else 1
+    """Return the axis along which the kernel traverses `a`: 1 for C order, 0 for F order and single columns."""
+    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _has_unit_stride(a, 1) and _has_unit_stride(a, 0)) else 1
 
 
 def _gather(a: np.ndarray, axis: int) -> np.ndarray:
@@ -39,33 +39,33 @@ def _gather(a: np.ndarray, axis: int) -> np.ndarray:
 def operands(
     x: np.ndarray, rows: int, dtype: np.dtype, out: Any, beta: complex, who: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y for a kernel; y is `out`, or what is to be copied into it afterwards."""
+    """Return x and y for a kernel; y is `out`, or an array that is copied into `out` afterwards."""
     if out is None:
         if beta != 0:
             raise ValueError(f"{who}: beta={beta} scales out, but no out was given")
         if x.ndim == 1:
-            return (x if _walkable(x, 0) else _gather(x, 0)), np.empty(rows, dtype)
+            return (x if _has_unit_stride(x, 0) else _gather(x, 0)), np.empty(rows, dtype)
         axis = _axis(x)
-        y = np.empty((rows, x.shape[1]), dtype, "C" if _walkable(x, 1) or axis else "F")
+        y = np.empty((rows, x.shape[1]), dtype, "C" if _has_unit_stride(x, 1) or axis else "F")
     else:
         y = _checked_output(out, (rows, *x.shape[1:]), dtype, who)
         axis = _axis(y)
-        if not _walkable(y, axis) or overlaps_itself(y):
+        if not _has_unit_stride(y, axis) or overlaps_itself(y):
             y, axis = _gather(y, axis), axis
         if np.may_share_memory(out, x):
             x = _gather(x, axis)
-    return (x if _walkable(x, axis) else _gather(x, axis)), y
+    return (x if _has_unit_stride(x, axis) else _gather(x, axis)), y
 
 
 def columns(x: np.ndarray, out: Any, who: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return x and y with contiguous columns for a kernel, and what y is to be copied into if it is another array."""
+    """Return x and y with contiguous columns for a kernel, and the target that y is copied into if it differs."""
     if out is None:
         target = np.empty(x.shape, x.dtype, "C" if x.ndim == 1 or _axis(x) else "F")
     else:
         target = _checked_output(out, x.shape, x.dtype, who)
-    fits = _walkable(target, 0) and not overlaps_itself(target)
+    fits = _has_unit_stride(target, 0) and not overlaps_itself(target)
     y = target if fits else np.empty(x.shape, x.dtype, "F")
-    free = _walkable(x, 0) and not np.may_share_memory(x, y)
+    free = _has_unit_stride(x, 0) and not np.may_share_memory(x, y)
     return (x if free else _gather(x, 0)), y, target
 
 
@@ -75,7 +75,7 @@ def overlaps_itself(a: Any) -> bool:
 
 
 def check_operand(given: tuple[int, ...], shape: tuple[int, int], who: str) -> None:
-    """Raise unless a vector or block of this shape can be multiplied by a matrix of `shape`."""
+    """Raise ValueError unless a vector or block of this shape can be multiplied by a matrix of `shape`."""
     if len(given) not in (1, 2) or given[0] != shape[1]:
         words = f"{given[0]} elements" if len(given) == 1 else f"shape {given}"
         which = "the adjoint of A" if who == "rmatvec" else "A"
@@ -83,7 +83,7 @@ def check_operand(given: tuple[int, ...], shape: tuple[int, int], who: str) -> N
 
 
 def check_output(given: tuple[int, ...], given_dtype: Any, shape: tuple[int, ...], dtype: np.dtype, who: str) -> None:
-    """Raise unless out= has the shape and the dtype of the result."""
+    """Raise ValueError or TypeError unless out= has the shape and the dtype of the result."""
     if given != shape:
         raise ValueError(f"{who}: out has shape {given}, expected {shape}")
     if given_dtype != dtype:
@@ -91,14 +91,14 @@ def check_output(given: tuple[int, ...], given_dtype: Any, shape: tuple[int, ...
 
 
 def refuse_part_of(values: Any, out: Any, who: str, core: Any) -> None:
-    """Raise for an output in the memory of the matrix. Native code asks this of what it is given itself."""
+    """Raise ValueError if the output overlaps the matrix. Native code checks the arrays that it writes to itself."""
     here = [isinstance(array, np.ndarray) for array in (values, out)]
     if np.may_share_memory(out, values) if all(here) else not any(here) and core.overlap(out, values):
         raise ValueError(f"{who}: out is part of A's values")
 
 
 def check_writeable(out: np.ndarray, who: str) -> None:
-    """Raise for an output that must not be written to."""
+    """Raise ValueError for a read-only output."""
     if not out.flags.writeable:
         raise ValueError(f"{who}: out is read-only")
 
@@ -111,15 +111,15 @@ def _checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str)
     return out
 
 
-def native(a: np.ndarray) -> bool:
-    """Whether native code can walk an array: its elements lie whole elements apart."""
+def is_addressable(a: np.ndarray) -> bool:
+    """Whether native code can traverse an array: it is aligned, and its strides are multiples of the item size."""
     flags = a.flags
     return flags.aligned and (flags.c_contiguous or not any(step % a.itemsize for step in a.strides))
 
 
 def broadcast(dense: np.ndarray, dtype: np.dtype, shape: tuple[int, int]) -> np.ndarray:
-    """Return a view of an array over all of `shape`, in another type, that native code can walk."""
+    """Return an array, converted to a dtype, as a view of shape `shape` that native code can traverse."""
     values = dense.astype(dtype, copy=False)
-    if not native(values):
+    if not is_addressable(values):
         values = values.copy()
     return np.broadcast_to(values, shape)

@@ -1,6 +1,6 @@
-"""Arrays on a GPU by the library that owns them: seen without a copy, made, converted, told which stream they are in.
+"""Arrays on a GPU by the library that owns them: views, allocation, conversion and streams.
 
-No library is imported here: an array of one can only come from a caller who imported it.
+No library is imported here: only a caller that has imported one can pass its arrays.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from .._backends.types import named_dtype
 from . import streams
 
 _CUDA = (2, 13)  # DLPack's numbers of device memory and managed memory
-_HERE = -1  # DLPack's word for: the work follows in the producer's own stream
+_NO_SYNC = -1  # DLPack: no synchronization, as the work follows in the producer's stream
 
 
-class Own:
-    """Our `DeviceArray`, and arrays of any library that is not named below: results are `DeviceArray`s."""
+class AnyLibrary:
+    """Our `DeviceArray`, and arrays of libraries that have no class below: results are `DeviceArray`s."""
 
-    order: str | None = None  #: the only memory order that the library takes, None for any
+    order: str | None = None  #: the only memory order of the library, None for any
 
     @staticmethod
     def dtype(x: Any) -> np.dtype:
-        """Return the type of the elements as NumPy's."""
+        """Return the NumPy dtype of the elements."""
         return x.dtype
 
     @staticmethod
-    def where(x: Any) -> int:
+    def device_index(x: Any) -> int:
         """Return the index of the GPU."""
         return int(x.__dlpack_device__()[1]) if hasattr(x, "__dlpack_device__") else 0
 
     @staticmethod
     def cast(x: Any, dtype: np.dtype) -> Any:
-        """Convert, for types that `DeviceArray` does not know."""
+        """Convert from a dtype that `DeviceArray` does not support."""
         return x.astype(dtype)
 
     @staticmethod
     def view(core: Any, x: Any, device: int) -> Any:
-        """Return a `DeviceArray` over the same memory, ready to be read in our current stream."""
+        """Return a `DeviceArray` on the same memory, which our current stream may read."""
         return x if isinstance(x, core.DeviceArray) else core.asarray(x, streams.current(device) or 1)
 
     @staticmethod
@@ -52,32 +52,32 @@ class Own:
         return backend.core.empty(shape, dtype.name, backend.index, order)
 
     @staticmethod
-    def give(backend: Backend, array: Any) -> Any:
-        """Return a `DeviceArray` (or what `empty` made) as an array of the library."""
+    def to_library(backend: Backend, array: Any) -> Any:
+        """Return a `DeviceArray` (or an array that `empty` returned) as an array of the library."""
         return array
 
     @staticmethod
-    def settle(backend: Backend) -> None:
-        """Make sure that operands may be freed after the call."""
+    def finish(backend: Backend) -> None:
+        """Make sure that the operands may be freed after the call."""
 
     @staticmethod
     def current(device: int) -> Any:
-        """Return the library's current stream, None where it has none that we could know."""
+        """Return the library's current stream, None if it has none."""
         return None
 
     @staticmethod
     @contextmanager
-    def within(device: int, stream: int) -> Iterator[None]:
-        """Let the library allocate and convert in this stream, after all that it was told before."""
+    def stream_context(device: int, stream: int) -> Iterator[None]:
+        """Make the library allocate and convert in this stream, after the work in its current stream."""
         yield
 
 
-class CuPy(Own):
+class CuPy(AnyLibrary):
     """CuPy's arrays."""
 
     @staticmethod
     def view(core: Any, x: Any, device: int) -> Any:
-        return core.asarray(x, _HERE)
+        return core.asarray(x, _NO_SYNC)
 
     @staticmethod
     def empty(backend: Backend, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
@@ -88,7 +88,7 @@ class CuPy(Own):
             return cupy.empty(shape, dtype, order=order)
 
     @staticmethod
-    def give(backend: Backend, array: Any) -> Any:
+    def to_library(backend: Backend, array: Any) -> Any:
         cupy: Any = sys.modules["cupy"]
         return array if isinstance(array, cupy.ndarray) else cupy.from_dlpack(array)
 
@@ -98,25 +98,25 @@ class CuPy(Own):
 
     @staticmethod
     @contextmanager
-    def within(device: int, stream: int) -> Iterator[None]:
+    def stream_context(device: int, stream: int) -> Iterator[None]:
         cuda: Any = sys.modules["cupy"].cuda
         with cuda.Device(device):
-            here = _cupy_stream(cuda, stream, device) if stream else cuda.Stream.null
+            target = _cupy_stream(cuda, stream, device) if stream else cuda.Stream.null
             if (before := cuda.get_current_stream(device)).ptr != stream:
-                here.wait_event(before.record())
-            with here:
+                target.wait_event(before.record())
+            with target:
                 yield
 
 
 def _cupy_stream(cuda: Any, pointer: int, device: int) -> Any:
-    """Return CuPy's view of a stream that is not its own."""
+    """Return a stream of another library as a CuPy stream."""
     if not hasattr(cuda.Stream, "from_external"):  # before CuPy 14
         return cuda.ExternalStream(pointer, device)
     return cuda.Stream.from_external(_External(pointer))
 
 
 class _External:
-    """A raw pointer, for those who ask for the CUDA stream protocol."""
+    """A raw pointer with the CUDA stream protocol."""
 
     def __init__(self, pointer: int) -> None:
         self._pointer = pointer
@@ -125,7 +125,7 @@ class _External:
         return 0, self._pointer
 
 
-class Torch(Own):
+class Torch(AnyLibrary):
     """PyTorch's tensors."""
 
     @staticmethod
@@ -140,17 +140,17 @@ class Torch(Own):
     def view(core: Any, x: Any, device: int) -> Any:
         if x.requires_grad and sys.modules["torch"].is_grad_enabled():
             raise TypeError("the tensor requires a gradient, which a product here does not pass on; use x.detach()")
-        return core.asarray(x.detach().resolve_conj().resolve_neg(), _HERE)
+        return core.asarray(x.detach().resolve_conj().resolve_neg(), _NO_SYNC)
 
     @staticmethod
     def empty(backend: Backend, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
         torch: Any = sys.modules["torch"]
         options = {"dtype": getattr(torch, dtype.name), "device": torch.device("cuda", backend.index)}
-        turned = order == "F" and len(shape) == 2
-        return torch.empty(shape[::-1], **options).T if turned else torch.empty(shape, **options)
+        transposed = order == "F" and len(shape) == 2
+        return torch.empty(shape[::-1], **options).T if transposed else torch.empty(shape, **options)
 
     @staticmethod
-    def give(backend: Backend, array: Any) -> Any:
+    def to_library(backend: Backend, array: Any) -> Any:
         torch: Any = sys.modules["torch"]
         return array if isinstance(array, torch.Tensor) else torch.from_dlpack(array)
 
@@ -160,15 +160,15 @@ class Torch(Own):
 
     @staticmethod
     @contextmanager
-    def within(device: int, stream: int) -> Iterator[None]:
+    def stream_context(device: int, stream: int) -> Iterator[None]:
         cuda: Any = sys.modules["torch"].cuda
-        here = cuda.ExternalStream(stream, device) if stream else cuda.default_stream(device)
-        here.wait_stream(cuda.current_stream(device))
-        with cuda.stream(here):
+        target = cuda.ExternalStream(stream, device) if stream else cuda.default_stream(device)
+        target.wait_stream(cuda.current_stream(device))
+        with cuda.stream(target):
             yield
 
 
-class Jax(Own):
+class Jax(AnyLibrary):
     """JAX's arrays: immutable, in C order."""
 
     order = "C"
@@ -178,26 +178,26 @@ class Jax(Own):
         return core.asarray(x, streams.current(device) or 1)
 
     @staticmethod
-    def give(backend: Backend, array: Any) -> Any:
+    def to_library(backend: Backend, array: Any) -> Any:
         return sys.modules["jax"].dlpack.from_dlpack(array)
 
     @staticmethod
-    def settle(backend: Backend) -> None:
-        """Wait: JAX reuses memory in an order of its own, which streams do not tell."""
+    def finish(backend: Backend) -> None:
+        """Synchronize: JAX may reuse memory before the work in our stream is done."""
         backend.core.synchronize(backend.index)
 
 
 @cache
-def _numpy_dtype(theirs: Any) -> np.dtype:
-    name = str(theirs).removeprefix("torch.")
+def _numpy_dtype(torch_dtype: Any) -> np.dtype:
+    name = str(torch_dtype).removeprefix("torch.")
     try:
         return named_dtype(name)
     except (TypeError, ImportError):
         raise TypeError(f"{name} values; expected float32, float64, complex64 or complex128") from None
 
 
-def owner_of(x: Any) -> type[Own] | None:
-    """Return the library of an array on a GPU, None for anything that is none (what lies on the host)."""
+def owner_of(x: Any) -> type[AnyLibrary] | None:
+    """Return the library of an array on a GPU, None for anything else."""
     if isinstance(x, np.ndarray):
         return None
     modules = sys.modules
@@ -208,12 +208,12 @@ def owner_of(x: Any) -> type[Own] | None:
     if hasattr(type(x), "__dlpack_device__"):
         if x.__dlpack_device__()[0] not in _CUDA:
             return None
-        return Jax if isinstance(x, getattr(modules.get("jax"), "Array", ())) else Own
-    return Own if hasattr(x, "__cuda_array_interface__") else None
+        return Jax if isinstance(x, getattr(modules.get("jax"), "Array", ())) else AnyLibrary
+    return AnyLibrary if hasattr(x, "__cuda_array_interface__") else None
 
 
-def refuse_beside_cpu(x: Any, backend: Backend, who: str, name: str = "x") -> None:
-    """Raise TypeError for an array on a GPU where the matrix is on the cpu."""
+def refuse_gpu_array(x: Any, backend: Backend, who: str, name: str = "x") -> None:
+    """Raise TypeError for an array on a GPU if the matrix is on the cpu."""
     if backend is CPU and owner_of(x) is not None:
         raise TypeError(
             f'{who}: A is on the cpu, {name} on cuda ({type(x).__module__.split(".")[0]}); move one: A.to("cuda"), '
@@ -222,7 +222,7 @@ def refuse_beside_cpu(x: Any, backend: Backend, who: str, name: str = "x") -> No
 
 
 def same_device(view: Any, backend: Backend, who: str, name: str) -> None:
-    """Raise ValueError for an array on another GPU than the matrix."""
+    """Raise ValueError for an array on a different GPU than the matrix."""
     if view.device != backend.index:
         raise ValueError(
             f"{who}: A is on {backend.name}, {name} on cuda:{view.device}; "
@@ -231,24 +231,24 @@ def same_device(view: Any, backend: Backend, who: str, name: str) -> None:
 
 
 def dtype_of(x: Any) -> np.dtype:
-    """Return the type of the elements of any array."""
+    """Return the NumPy dtype of any array."""
     owner = owner_of(x)
     return np.asarray(x).dtype if owner is None else owner.dtype(x)
 
 
-def bring(x: Any, wanted: np.dtype, backend: Backend, who: str, name: str) -> Any:
-    """Return any array as a `DeviceArray` of this type at `place`, without a copy where it is one."""
+def as_device_array(x: Any, wanted: np.dtype, backend: Backend, who: str, name: str) -> Any:
+    """Return any array as a `DeviceArray` of this dtype on a GPU, copied only if it has to be."""
     owner = owner_of(x)
     if owner is None:
         return upload(backend, np.asarray(x).astype(wanted, copy=False))
-    fits = owner is Own or owner.dtype(x) == wanted
+    fits = owner is AnyLibrary or owner.dtype(x) == wanted
     view = owner.view(backend.core, x if fits else owner.cast(x, wanted), backend.index)
     same_device(view, backend, who, name)
     return view if view.dtype == wanted else view.astype(wanted)
 
 
-class _Seen:
-    """The memory of `array` as an array of another shape, strides or type, for `asarray` to take."""
+class _Reinterpreted:
+    """The memory of `array` with another shape, strides or dtype, as an argument of `asarray`."""
 
     def __init__(self, array: Any, **other: Any) -> None:
         self.array = array  # kept alive
@@ -257,14 +257,14 @@ class _Seen:
 
 def strided(core: Any, array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """Return a view of a `DeviceArray` with another shape and strides (bytes), as `numpy.lib.stride_tricks` does."""
-    return core.asarray(_Seen(array, shape=shape, strides=strides), None)
+    return core.asarray(_Reinterpreted(array, shape=shape, strides=strides), None)
 
 
 def as_reals(core: Any, array: Any) -> Any:
-    """Return a complex `DeviceArray` of shape (n, k) in C order as one of reals (n, 2 k), on the same memory."""
+    """Return a complex `DeviceArray` of shape (n, k) in C order as a real one of shape (n, 2 k), on the same memory."""
     real = np.empty(0, array.dtype).real.dtype
     shape = array.shape[0], 2 * array.shape[1]
-    return core.asarray(_Seen(array, shape=shape, strides=None, typestr=real.str), None)
+    return core.asarray(_Reinterpreted(array, shape=shape, strides=None, typestr=real.str), None)
 
 
 def is_contiguous(array: Any) -> bool:
@@ -278,20 +278,20 @@ def is_contiguous(array: Any) -> bool:
 
 
 def contiguous(array: Any, dtype: np.dtype, copy: bool = False) -> Any:
-    """Return a `DeviceArray` of this type in C order: the same one where it is that already, unless `copy`."""
+    """Return a `DeviceArray` in this dtype and in C order, copied if it has to be or if `copy` is set."""
     if array.dtype != dtype:
         return array.astype(dtype)
     return array.copy() if copy or not is_contiguous(array) else array
 
 
 def upload(backend: Backend, array: np.ndarray) -> Any:
-    """Copy a NumPy array to a GPU, in its own memory order."""
+    """Copy a NumPy array to a GPU, in the same memory order."""
     if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
         return backend.core.from_host(array.T, backend.index).T
     return backend.core.from_host(np.ascontiguousarray(array), backend.index)
 
 
 def download(array: Any) -> np.ndarray:
-    """Copy a `DeviceArray` to the host, in its own memory order."""
-    turned = array.ndim == 2 and array.strides[0] < array.strides[1]
-    return array.T.get().T if turned else array.get()
+    """Copy a `DeviceArray` to the host, in the same memory order."""
+    transposed = array.ndim == 2 and array.strides[0] < array.strides[1]
+    return array.T.get().T if transposed else array.get()

@@ -1,4 +1,4 @@
-"""Repeated products of one matrix on a GPU: what was checked for the last operands is not checked again."""
+"""Repeated products with one matrix on a GPU, which skip the checks that the last operands passed."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import Any
 
 from . import device_dense, owners, streams
 
-_REAL = (int, float)  # factors that suit every product
-_LARGE = 1e300  # beyond this, they are asked whether a float64 holds them
+_REAL = (int, float)  # types of factors that are valid for every product
+_LARGE = 1e300  # larger factors are checked for the range of float64
 
 
 class RepeatedProduct:
-    """`device_dense.product` of one matrix by one kernel, which remembers the layout of the last operands.
+    """`device_dense.product` with one matrix and one kernel, which remembers the layout of the last operands.
 
-    Others of the same layout are only checked for overlap: everything else follows from the layout. From the third call
-    on native code does that, for arrays of CuPy and of PyTorch.
+    Operands of the same layout are checked for overlap only, as the other checks depend on the layout alone. From the
+    third call on, native code does this for arrays of CuPy and PyTorch.
     """
 
     def __init__(self, a: Any, kernel: str) -> None:
         self._a, self._kernel = a, kernel
-        self._last: tuple[type, type[owners.Own], tuple[Any, ...]] | None = None
-        self._repeated: tuple[Any, Any] = (None, None)  # the core's matrix, and what multiplies it
-        self._tried = False  # whether native code knows arrays that lie so
+        self._last: tuple[type, type[owners.AnyLibrary], tuple[Any, ...]] | None = None
+        self._repeated: tuple[Any, Any] = (None, None)  # the native matrix, and the callable that multiplies it
+        self._tried = False  # whether a native callable was requested for this layout
 
     def __call__(self, x: Any, out: Any, alpha: Any, beta: Any, stream: Any) -> Any:
         """Return ``alpha A x + beta out``."""
-        matrix, repeated = self._repeated  # of one moment: another thread may replace both
+        matrix, repeated = self._repeated  # read together, because another thread may replace both
         if stream is None and matrix is self._a._matrix and repeated(x, out, alpha, beta):
             return out
         plain = stream is None and type(alpha) in _REAL and type(beta) in _REAL and abs(alpha) + abs(beta) < _LARGE
@@ -33,13 +33,13 @@ class RepeatedProduct:
             return out
         a = self._a
         task = device_dense.Product(a, a._op, a.shape, alpha, beta, self._kernel, "matvec")
-        made = device_dense.multiply(task, x, out, stream)
-        if task.taken is not None and type(x) is type(out) and (owner := owners.owner_of(x)) is not None:
-            self._last, self._tried = (type(x), owner, task.taken), False
-        return made
+        result = device_dense.multiply(task, x, out, stream)
+        if task.launched is not None and type(x) is type(out) and (owner := owners.owner_of(x)) is not None:
+            self._last, self._tried = (type(x), owner, task.launched), False
+        return result
 
     def _again(self, x: Any, out: Any, alpha: Any, beta: Any) -> bool:
-        """Multiply, or return False where the operands do not lie like the last ones."""
+        """Multiply if the operands have the layout of the last ones, else return False."""
         if self._last is None:
             return False
         kind, owner, (dtypes, layout) = self._last

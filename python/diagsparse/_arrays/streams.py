@@ -1,6 +1,6 @@
-"""The CUDA stream in which work runs: what the caller chose, else the current stream of CuPy or PyTorch.
+"""The CUDA stream in which work runs: the caller's choice, else the current stream of CuPy or PyTorch.
 
-The compiled CUDA module asks `current` at every call, and `keep` once for each stream that it meets.
+The compiled CUDA module calls `current` for every operation, and `keep` once for each new stream.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 from .._backends.backend import CPU, Backend
 
 
-class _Here(threading.local):
-    """What `using` chose in this thread: the pointer, and the object it came from."""
+class _ThreadStream(threading.local):
+    """The stream that `using` set in this thread: its pointer, and the object that it was taken from."""
 
     chosen: tuple[int, Any] | None = None
 
 
-_here = _Here()
+_thread = _ThreadStream()
 
 
 class using:
-    """Let the work of a ``with`` block run in a stream; None changes nothing.
+    """Run the work of a ``with`` block in a stream; None changes nothing.
 
     A stream is a CuPy or PyTorch stream, any object with ``__cuda_stream__``, or a raw pointer (0: the default).
     """
@@ -33,24 +33,24 @@ class using:
         self._chosen = None if stream is None else (pointer(stream), stream)
 
     def __enter__(self) -> None:
-        self._before = _here.chosen
+        self._before = _thread.chosen
         if self._chosen is not None:
-            _here.chosen = self._chosen
+            _thread.chosen = self._chosen
 
     def __exit__(self, *exc: object) -> None:
-        _here.chosen = self._before
+        _thread.chosen = self._before
 
 
 _NOTHING: nullcontext[None] = nullcontext()
 
 
 def on(backend: Backend, stream: Any, who: str) -> AbstractContextManager[None]:
-    """Return `using(stream)` for work on `place`.
+    """Return `using(stream)` for work on a device.
 
     Raises
     ------
     ValueError
-        For a stream on the cpu: nothing there runs in one.
+        For a stream on the cpu.
     """
     if stream is not None and backend is CPU:
         raise ValueError(f"{who}: stream={stream!r}, but A is on the cpu, and nothing there runs in a stream")
@@ -63,7 +63,7 @@ def pointer(stream: Any) -> int:
     Raises
     ------
     TypeError
-        For what is no stream.
+        If `stream` is not a stream.
     """
     if hasattr(stream, "__cuda_stream__"):
         given = stream.__cuda_stream__
@@ -79,11 +79,11 @@ def pointer(stream: Any) -> int:
 
 def current(device: int) -> int:
     """Return the pointer of the stream in which work on this GPU runs now; 0 is the default stream."""
-    if _here.chosen is not None:
-        return _here.chosen[0]
-    theirs = _cupy_stream(device)
-    if theirs is not None and theirs.ptr:
-        return int(theirs.ptr)
+    if _thread.chosen is not None:
+        return _thread.chosen[0]
+    cupy_stream = _cupy_stream(device)
+    if cupy_stream is not None and cupy_stream.ptr:
+        return int(cupy_stream.ptr)
     torch: Any = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "cuda") and torch.cuda.is_initialized():
         return int(torch._C._cuda_getCurrentRawStream(device))
@@ -91,14 +91,14 @@ def current(device: int) -> int:
 
 
 def keep(device: int, pointer: int) -> Any:
-    """Return the object whose life is that of this stream, None where nobody may end it (PyTorch's live on)."""
-    if _here.chosen is not None and _here.chosen[0] == pointer and not isinstance(_here.chosen[1], int):
-        return _here.chosen[1]
-    theirs = _cupy_stream(device)
-    return theirs if theirs is not None and theirs.ptr == pointer else None
+    """Return the object that keeps this stream alive, None if none is needed (PyTorch never destroys streams)."""
+    if _thread.chosen is not None and _thread.chosen[0] == pointer and not isinstance(_thread.chosen[1], int):
+        return _thread.chosen[1]
+    cupy_stream = _cupy_stream(device)
+    return cupy_stream if cupy_stream is not None and cupy_stream.ptr == pointer else None
 
 
 def _cupy_stream(device: int) -> Any:
-    """Return CuPy's current stream on this GPU, None where CuPy is not in use."""
+    """Return CuPy's current stream on this GPU, None if CuPy is not imported."""
     cuda: Any = getattr(sys.modules.get("cupy"), "cuda", None)
     return cuda.get_current_stream(device) if hasattr(cuda, "get_current_stream") else None

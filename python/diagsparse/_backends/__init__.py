@@ -1,4 +1,4 @@
-"""Places: which module and device serve a matrix, how much memory there is, which types values have.
+"""Backends: the compiled module and the device of a matrix, free memory, and value types.
 
-The bottom of the house: calls nothing else of this package.
+This is the lowest layer: it calls nothing else of this package.
 """

@@ -1,4 +1,4 @@
-"""Arguments that native code takes as they are: what they have to be is asked before it sees them."""
+"""Checks of arguments that are passed to native code unchanged."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 
 def check_kernel(name: Any, who: str) -> None:
-    """Raise TypeError for a kernel that is no name; which names there are, the tables know."""
+    """Raise TypeError for a kernel that is not a string. Native code looks the name up in its tables."""
     if not isinstance(name, str):
         raise TypeError(f"{who}: kernel={name!r}: expected a name")
 
 
 def integer(value: Any, who: str) -> int:
-    """Return an integer of any kind as Python's; `who` ends in what the argument is called."""
+    """Return an integer of any type as a Python int; `who` ends in the name of the argument."""
     try:
         return index(value)
     except TypeError:
         raise TypeError(f"{who}={value!r}: expected an integer") from None
 
 
-SYMMETRIES = (None, "symmetric", "hermitian")  # at the numbers that the C++ core has for them
+SYMMETRIES = (None, "symmetric", "hermitian")  # indexed by the numbers of the C++ core
 
 
 def symmetry_number(value: Any, who: str) -> int:

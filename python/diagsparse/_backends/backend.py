@@ -1,4 +1,4 @@
-"""Which compiled module serves which device. The only file that knows both."""
+"""The compiled module of each device. This is the only file that knows both modules."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _core: ModuleType = import_module("diagsparse._core")
 
 
 class CudaUnavailable(RuntimeError):
-    """The GPU was asked for, and something that it needs is missing; the message says what."""
+    """A GPU was requested, but a requirement is missing; the message names it."""
 
 
 class CudaError(RuntimeError):
-    """A CUDA call failed; the message names the call, the reason, file and line."""
+    """A CUDA call failed; the message names the call, the reason, the file and the line."""
 
 
 @dataclass(frozen=True)
 class Backend:
-    """Where a matrix lives: the module that computes there, and which of its devices. One object for each place."""
+    """The device of a matrix: its compiled module, and the index of the device. There is one object per device."""
 
     core: ModuleType
     index: int
@@ -40,7 +40,7 @@ class Backend:
         return f"cuda:{self.index}" if self.index else "cuda"
 
     def host(self, array: Any) -> Any:
-        """Return an array that lies here as a NumPy array: itself, or a copy that waits for the GPU."""
+        """Return an array of this device as a NumPy array: the array itself, or a copy that synchronizes the GPU."""
         return array if isinstance(array, np.ndarray) else array.get()
 
 
@@ -49,14 +49,14 @@ _EXPECTED = 'expected "cpu", "cuda" or "cuda:0", "cuda:1", ...'
 
 
 def get_backend(device: str | None, default: Backend = CPU) -> Backend:
-    """Return the place that a device name means, `default` for None.
+    """Return the backend of a device name, `default` for None.
 
     Raises
     ------
     CudaUnavailable
-        With what is missing, and what to install.
+        If the device cannot be used; the message says what is missing and what to install.
     ValueError, TypeError
-        For what names no device.
+        If `device` does not name a device.
     """
     if device is None:
         return default
@@ -72,22 +72,22 @@ def get_backend(device: str | None, default: Backend = CPU) -> Backend:
 
 @cache
 def gpu(index: int) -> Backend:
-    """Return the place of a GPU."""
+    """Return the backend of a GPU."""
     core = _cuda()
     count = core.device_count()
     if count == 0:
         raise CudaUnavailable(f"the CUDA driver is installed, but no device answers; {_ON_THE_CPU}")
     if index >= count:
         names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
-        raise CudaUnavailable(f"device 'cuda:{index}': this machine has {names}; take one of these, or {_ON_THE_CPU}")
+        raise CudaUnavailable(f"device 'cuda:{index}': this machine has {names}; use one of these, or {_ON_THE_CPU}")
     return _gpus.setdefault(index, Backend(core, index))
 
 
-_gpus: dict[int, Backend] = {}  # two threads that ask first get one object
+_gpus: dict[int, Backend] = {}  # so that two threads that call `gpu` at once get the same object
 
 
 def backend_of(matrix: Any) -> Backend:
-    """Return where a C++ matrix lives."""
+    """Return the backend of a C++ matrix."""
     return CPU if isinstance(matrix, _core.Matrix) else gpu(matrix.device)
 
 
@@ -95,14 +95,14 @@ _ON_THE_CPU = 'use device="cpu"'
 
 
 def _cuda() -> ModuleType:
-    """Import the CUDA module, with NVIDIA's wheels where the loader finds no cuSPARSE."""
+    """Import the CUDA module; if the loader does not find cuSPARSE, load it from NVIDIA's wheels first."""
     name = "diagsparse._cuda"
     if not libraries.driver_found():
-        told = "no CUDA driver on this machine (libcuda.so.1 not found); install the NVIDIA driver"
-        raise CudaUnavailable(f"{told}, or {_ON_THE_CPU}")
+        reason = "no CUDA driver on this machine (libcuda.so.1 not found); install the NVIDIA driver"
+        raise CudaUnavailable(f"{reason}, or {_ON_THE_CPU}")
     if find_spec(name) is None:
-        told = "this build of diagsparse has no CUDA module; reinstall it where a CUDA compiler (nvcc) is found"
-        raise CudaUnavailable(f"{told}, or {_ON_THE_CPU}")
+        reason = "this build of diagsparse has no CUDA module; reinstall it where a CUDA compiler (nvcc) is found"
+        raise CudaUnavailable(f"{reason}, or {_ON_THE_CPU}")
     try:
         return import_module(name)
     except ImportError:
@@ -110,18 +110,18 @@ def _cuda() -> ModuleType:
     try:
         return import_module(name)
     except ImportError as error:
-        told = f'the CUDA module of diagsparse does not load ({error}); pip install "diagsparse[cuda13]"'
-        raise CudaUnavailable(f"{told} brings NVIDIA's libraries, or {_ON_THE_CPU}") from error
+        reason = f'the CUDA module of diagsparse does not load ({error}); pip install "diagsparse[cuda13]"'
+        raise CudaUnavailable(f"{reason} brings NVIDIA's libraries, or {_ON_THE_CPU}") from error
 
 
 @cache
 def missing() -> str:
-    """Say what stands between this installation and a GPU, "" where nothing does."""
+    """Return why this installation cannot use a GPU, "" if it can."""
     try:
         gpu(0)
     except CudaUnavailable as error:
         return str(error)
-    except Exception as error:  # a broken driver must not break a question
+    except Exception as error:  # a broken driver must not make `cuda_available` raise
         return f"{type(error).__name__}: {error}"
     return ""
 
@@ -132,14 +132,19 @@ def cuda_available() -> bool:
 
 
 def set_num_threads(n: int) -> None:
-    """Set how many threads the CPU kernels of this process use.
+    """Set the number of threads that the CPU kernels of this process use.
 
     Parameters
     ----------
     n : int
-        At least 1; a kernel starts no more than it has tasks, nor more than there are processors (or 8). The start
-        value is ``OMP_NUM_THREADS`` if set, else the processors. The results have the same bits for every
-        count; they may differ between instruction sets (`show_config` names the one in use).
+        At least 1. A kernel starts no more threads than it has tasks, and no more than there are processors (or 8).
+        The initial value is ``OMP_NUM_THREADS`` if set, else the number of processors. Results are bitwise identical
+        for every count; they may differ between instruction sets (`show_config` names the one in use).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `n` is not an integer, or below 1.
     """
     try:
         if isinstance(n, bool):
@@ -153,5 +158,5 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Return how many threads CPU kernels may use."""
+    """Return the number of threads that CPU kernels may use."""
     return _core.get_num_threads()

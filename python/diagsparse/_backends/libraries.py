@@ -1,4 +1,4 @@
-"""What the CUDA module needs from outside this package: the driver, and NVIDIA's libraries from their wheels."""
+"""Requirements of the CUDA module outside of this package: the driver, and NVIDIA's libraries from their wheels."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def driver_found() -> bool:
 
 
 def preload() -> None:
-    """Load cuSPARSE from NVIDIA's wheels, if they are installed: the loader does not look there by itself."""
+    """Load cuSPARSE from NVIDIA's wheels, if they are installed, because the loader does not search them."""
     for folders in _wheel_folders():
-        found = [path for name in (_NEEDED_BY_IT, CUSPARSE) for folder in folders for path in folder.glob(name)]
+        paths = [path for name in (_NEEDED_BY_IT, CUSPARSE) for folder in folders for path in folder.glob(name)]
         try:
-            for path in found:
+            for path in paths:
                 ctypes.CDLL(str(path), ctypes.RTLD_GLOBAL)
         except OSError:
             continue
-        if found:
+        if paths:
             return
 
 
 def _wheel_folders() -> Iterator[list[Path]]:
-    """Yield the folders in which the wheels of one CUDA version put their libraries, the newest first."""
-    spec = find_spec("nvidia")  # a namespace, with a folder for each place that wheels are installed to
+    """Yield the library folders of the wheels of each CUDA version, the newest version first."""
+    spec = find_spec("nvidia")  # a namespace package, with a folder for each location that wheels are installed to
     for root in map(Path, (spec.submodule_search_locations or ()) if spec else ()):
         yield [root / "cu13" / "lib"]
         yield [root / "nvjitlink" / "lib", root / "cusparse" / "lib"]
@@ -46,16 +46,16 @@ def _wheel_folders() -> Iterator[list[Path]]:
 
 @cache
 def cudss() -> Any:
-    """Return the bindings of NVIDIA's cuDSS, or the exception that says why there are none."""
+    """Return the bindings of NVIDIA's cuDSS, or the exception that importing them raised."""
     try:
         bindings = import_module("nvmath.bindings.cudss")
         bindings.get_property(0)  # loads the library
         import_module("cuda.bindings.runtime")
-    except Exception as error:  # whatever keeps a library from being loaded
+    except Exception as error:  # loading a library can fail in many ways
         return error
     return bindings
 
 
 def cuda_runtime() -> Any:
-    """Return NVIDIA's bindings of the CUDA run time, which come with those of cuDSS."""
+    """Return NVIDIA's bindings of the CUDA runtime, which are installed with those of cuDSS."""
     return import_module("cuda.bindings.runtime")

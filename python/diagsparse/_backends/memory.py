@@ -1,4 +1,4 @@
-"""How much memory there is, and the door that a large allocation has to pass."""
+"""Free memory, and the check that precedes every large allocation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 from .backend import CPU, Backend
 
-SMALL = 1 << 26  # bytes; below this nobody asks the system
+SMALL = 1 << 26  # bytes; smaller allocations are not checked
 _ALONE, _LAST = "; pass max_bytes= to change the limit", ", or pass max_bytes="
 
 
 def human(nbytes: int) -> str:
-    """Return a count of bytes as people write it: ``40.0 MB`` (powers of 1000)."""
+    """Return a number of bytes in a readable form, ``40.0 MB`` (powers of 1000)."""
     size = float(nbytes)
     for unit in ("B", "KB", "MB", "GB", "TB"):
         if size < 1000 or unit == "TB":
@@ -26,7 +26,7 @@ def human(nbytes: int) -> str:
 
 
 def available_bytes(backend: Backend = CPU) -> int:
-    """Return the bytes that can be taken now: of a GPU, of the host, or of the limit of a container or the process."""
+    """Return the free bytes of a GPU or of the host, within the limits of the container and the process."""
     if backend is not CPU:
         return backend.core.memory(backend.index)[0]
     free = min(_system_bytes(), _bytes_of_process())
@@ -52,7 +52,7 @@ def _system_bytes() -> int:
 
 
 def _bytes_of_process() -> int:
-    """Return what the process may still take of its address space (``ulimit -v``)."""
+    """Return the bytes of address space that the process may still allocate (``ulimit -v``)."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return 1 << 62
@@ -63,19 +63,19 @@ def _bytes_of_process() -> int:
     return max(0, limit - pages * resource.getpagesize())
 
 
-def require_free(nbytes: int, what: str, backend: Backend = CPU, hint: str = "", beside: int = 0) -> None:
-    """Raise MemoryError when `nbytes` exceed what is free at `place`; `what` says what would be allocated.
+def require_free(nbytes: int, what: str, backend: Backend = CPU, hint: str = "", temporary: int = 0) -> None:
+    """Raise MemoryError if `nbytes` exceed the free memory of a device; `what` names the allocation.
 
-    `beside` of them are there only while it is made.
+    `temporary` of these bytes are needed only while the result is computed.
     """
     if nbytes < SMALL or nbytes <= (free := available_bytes(backend)):
         return
     where = "" if backend is CPU else f" on {backend.name}"
-    raise MemoryError(f"{what} would take {_told(nbytes, beside)}, {human(free)} are free{where}{hint}")
+    raise MemoryError(f"{what} would take {_described(nbytes, temporary)}, {human(free)} are free{where}{hint}")
 
 
 def checked_limit(max_bytes: float, who: str = "") -> int:
-    """Return a user's limit as a count of bytes, or say why it is none."""
+    """Return a user's limit as an integer number of bytes; raise TypeError or ValueError if it is not one."""
     who = who and f"{who}: "
     if not isinstance(max_bytes, Real) or isinstance(max_bytes, bool):
         raise TypeError(f"{who}max_bytes={max_bytes!r}: expected a number of bytes or None")
@@ -87,9 +87,9 @@ def checked_limit(max_bytes: float, who: str = "") -> int:
 def fits(
     nbytes: int, max_bytes: int | None, backend: Backend = CPU, free: Callable[[Backend], int] | None = None
 ) -> bool:
-    """Whether `nbytes` are within the user's limit, or without one within what is free at `place`.
+    """Whether `nbytes` are within the user's limit, or without a limit within the free memory of a device.
 
-    `free` tells what is, for those that ask often; by default `available_bytes`.
+    `free` returns the free bytes, for callers that cache them; by default it is `available_bytes`.
     """
     if max_bytes is not None:
         return nbytes <= checked_limit(max_bytes)
@@ -97,33 +97,34 @@ def fits(
 
 
 def require(
-    nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", backend: Backend = CPU, beside: int = 0
+    nbytes: int, max_bytes: int | None, what: str, otherwise: str = "", backend: Backend = CPU, temporary: int = 0
 ) -> None:
-    """Raise MemoryError when `nbytes` exceed the user's limit, or without one what is free; `otherwise` would fit.
+    """Raise MemoryError if `nbytes` exceed the user's limit, or without a limit the free memory.
 
-    `beside` of them are there only while it is made.
+    `otherwise` describes an alternative that would fit. `temporary` of these bytes are needed only while the result is
+    computed.
     """
     hint = f"; {otherwise}{_LAST}" if otherwise else _ALONE
     if max_bytes is None:
-        require_free(nbytes, what, backend, hint, beside)
+        require_free(nbytes, what, backend, hint, temporary)
     elif nbytes > checked_limit(max_bytes):
-        raise MemoryError(f"{what} would take {_told(nbytes, beside)}, the limit is {human(max_bytes)}{hint}")
+        raise MemoryError(f"{what} would take {_described(nbytes, temporary)}, the limit is {human(max_bytes)}{hint}")
 
 
 def without_limit(message: str) -> str:
-    """Return what an error says without the advice to pass max_bytes=, for callers who cannot."""
+    """Return an error message without the advice to pass max_bytes=, for callers without that argument."""
     return message.replace(_ALONE, "").replace(_LAST, "")
 
 
 @contextmanager
 def no_limit() -> Iterator[None]:
-    """Raise without the advice to pass max_bytes= in methods that have no such argument; also a decorator."""
+    """Remove the advice to pass max_bytes= from errors of methods without that argument; also a decorator."""
     try:
         yield
     except MemoryError as error:
         raise MemoryError(without_limit(str(error))) from None
 
 
-def _told(nbytes: int, beside: int) -> str:
-    """Return a count of bytes, and how many of them only pass."""
-    return f"{human(nbytes)} ({human(beside)} of it only while it is made)" if beside else human(nbytes)
+def _described(nbytes: int, temporary: int) -> str:
+    """Return a number of bytes as text, with the part that is temporary."""
+    return f"{human(nbytes)} ({human(temporary)} of it temporary)" if temporary else human(nbytes)

@@ -1,6 +1,6 @@
-"""What the two compiled modules offer, as types: the shared part, and what only one of them has.
+"""The interfaces of the two compiled modules as protocols: the common part, and what only one of them has.
 
-A module is one object of these. ``tests/package/test_stubs.py`` holds both against this page.
+``tests/package/test_stubs.py`` compares both modules with this file.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class DeviceArray(Protocol):
     def __pow__(self, power: float) -> DeviceArray: ...
 
 
-Array = Any  # NumPy's on the CPU, a `DeviceArray` on a GPU
+Array = Any  # a NumPy array on the CPU, a `DeviceArray` on a GPU
 
 
 class Matrix(Protocol):
-    """A matrix of any format: values, and the structure that says where they belong."""
+    """A matrix of any format: its values, and its structure."""
 
     format: str
     rows: int
@@ -110,7 +110,7 @@ class Plan(Protocol):
 
 
 class Core(Protocol):
-    """The names of both modules."""
+    """The functions of both modules."""
 
     Matrix: Any
     Plan: Any
@@ -179,7 +179,7 @@ class Core(Protocol):
 
 
 class CpuCore(Core, Protocol):
-    """What only the CPU's has."""
+    """The functions of the CPU module alone."""
 
     def lines_in_order(self, who: str, indptr: np.ndarray, indices: np.ndarray, lines: int, extent: int) -> bool: ...
     def add_to_dense(self, alpha: complex, a: Matrix, op: int, dense: np.ndarray, accumulate: bool) -> None: ...
@@ -206,7 +206,7 @@ class CpuCore(Core, Protocol):
 
 
 class CudaCore(Core, Protocol):
-    """What only the GPUs' has: arrays, what the CPU leaves to NumPy, the machine."""
+    """The functions of the CUDA module alone: arrays, what NumPy does on the CPU, and device queries."""
 
     DeviceArray: Any
     Event: Any

@@ -1,4 +1,4 @@
-"""Whose memory pool the GPU's memory comes from: our own, CuPy's or PyTorch's."""
+"""The memory pool of GPU matrices: our own, CuPy's or PyTorch's."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from .backend import get_backend
 
 
 def set_memory_pool(pool: str) -> None:
-    """Choose the memory pool from which matrices on a GPU take their memory from now on.
+    """Set the memory pool from which matrices on a GPU are allocated from now on.
 
     Parameters
     ----------
     pool : {"own", "cupy", "torch"}
-        ``"own"`` keeps freed blocks for the next result, beside the pools of other libraries. With ``"cupy"`` or
-        ``"torch"`` there is one pool for both, so that neither holds memory which the other needs. What was
-        allocated before stays where it is.
+        ``"own"`` reuses freed blocks for later results, in addition to the pools of other libraries. With ``"cupy"`` or
+        ``"torch"`` both libraries share one pool, so that neither holds memory that the other needs. Memory that was
+        allocated before is not moved.
 
     Raises
     ------
     ValueError
-        For another name.
+        For any other name.
     CudaUnavailable
-        Where there is no GPU.
+        If there is no usable GPU.
     ImportError
-        Where the library is not installed.
+        If the library is not installed.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def set_memory_pool(pool: str) -> None:
 
 
 def _from_cupy(nbytes: int, device: int, stream: int) -> tuple[int, Any]:
-    """Return memory of CuPy's pool that belongs to this stream, and the object that holds it."""
+    """Allocate from CuPy's pool for this stream; return the pointer and the object that owns the memory."""
     cuda: Any = sys.modules["cupy"].cuda
     with cuda.Device(device), cuda.ExternalStream(stream, device) if stream else cuda.Stream.null:
         memory = cuda.alloc(nbytes)
@@ -52,7 +52,7 @@ def _from_cupy(nbytes: int, device: int, stream: int) -> tuple[int, Any]:
 
 
 class _TorchBlock:
-    """Memory of PyTorch's pool, given back at the end of this object."""
+    """Memory of PyTorch's pool, freed with this object."""
 
     def __init__(self, nbytes: int, device: int, stream: int) -> None:
         self._cuda: Any = sys.modules["torch"].cuda
@@ -64,7 +64,7 @@ class _TorchBlock:
 
 
 def _from_torch(nbytes: int, device: int, stream: int) -> tuple[int, Any]:
-    """Return memory of PyTorch's pool that belongs to this stream, and the object that holds it."""
+    """Allocate from PyTorch's pool for this stream; return the pointer and the object that owns the memory."""
     torch: Any = sys.modules["torch"]
     try:
         block = _TorchBlock(nbytes, device, stream)

@@ -1,4 +1,4 @@
-"""Value types, and what a product of two of them gives."""
+"""Value types, and the result types of products and sums."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 
 VALUE_TYPES = tuple(np.dtype(t) for t in (np.float32, np.float64, np.complex64, np.complex128))
 _NAMES = "float32, float64, complex64 or complex128"
-_NARROW = ("float16", "bfloat16")  # some formats store them; arithmetic widens them
+_NARROW = ("float16", "bfloat16")  # storage types of some formats; arithmetic widens them
 _LONG = (np.longdouble, np.clongdouble)
 _WIDENED = np.dtype(np.float32)
 
 
 class ConversionWarning(UserWarning):
-    """A matrix was converted behind the scenes where the caller may not expect it."""
+    """A matrix was converted implicitly where the caller may not expect it."""
 
 
 def is_narrow(dtype: np.dtype) -> bool:
@@ -36,25 +36,25 @@ def _bfloat16() -> np.dtype:
 
 
 def named_dtype(dtype: Any) -> np.dtype:
-    """Return NumPy's dtype, and that of bfloat16 by its name."""
+    """Return a NumPy dtype; "bfloat16" is recognized by its name."""
     return _bfloat16() if isinstance(dtype, str) and dtype == "bfloat16" else np.dtype(dtype)
 
 
 def widened(dtype: np.dtype) -> np.dtype:
-    """Return the type in which values of this one are computed with."""
+    """Return the type in which arithmetic on values of this type is done."""
     return _WIDENED if is_narrow(dtype) else dtype
 
 
 def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False) -> np.dtype:
-    """Return the dtype in which values of dtype `given` are stored, `requested` by the user or None.
+    """Return the dtype in which values of dtype `given` are stored: `requested`, if the user passed one.
 
-    With `narrow` that may be float16 or bfloat16.
+    With `narrow` it may be float16 or bfloat16.
 
     Raises
     ------
     TypeError
-        For integers, bools and other types that were not asked to be converted, for a requested
-        type that no kernel handles, and where imaginary parts would be lost.
+        For integers, bools and other types whose conversion was not requested, for a requested type that no kernel
+        handles, and if imaginary parts would be lost.
     """
     given = np.dtype(given).newbyteorder("=")
     names = f"float16, bfloat16, {_NAMES}" if narrow else _NAMES
@@ -79,26 +79,26 @@ def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False) -> n
 
 
 def floats_for(given: np.dtype, requested: Any, who: str) -> Any:
-    """Return float64 for integers and bools of which nobody said what they become, with a warning; else `requested`.
+    """Return `requested`, or float64 with a `ConversionWarning` for integers and bools without a requested dtype.
 
-    The warning names the line that called this library.
+    The warning points to the line that called this library.
     """
     if requested is not None or given.kind not in "iub":
         return requested
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "diagsparse":
         frame, level = frame.f_back, level + 1
-    told = f"{who}: {given} values become float64; pass dtype= to choose"
-    warnings.warn(told, ConversionWarning, stacklevel=level)
+    message = f"{who}: {given} values become float64; pass dtype= to choose"
+    warnings.warn(message, ConversionWarning, stacklevel=level)
     return np.dtype(np.float64)
 
 
 @lru_cache(maxsize=256)
 def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
-    """Return the dtype that the right operand is brought to, and that of the product with dtype `a`.
+    """Return the dtype that the right operand is converted to, and the dtype of the product with dtype `a`.
 
-    The result is NumPy's ``result_type``. The left operand is used as it is stored; the right one
-    is widened to at least its precision and keeps its kind (a real block stays real).
+    The product has NumPy's ``result_type``. The left operand is used as stored; the right operand is widened to at
+    least its precision, and a real block stays real.
     """
     a, x = widened(a), widened(x)
     if x.kind not in "iubfc":
@@ -113,13 +113,13 @@ def product_dtypes(a: np.dtype, x: np.dtype) -> tuple[np.dtype, np.dtype]:
 
 
 def solved_in(a: np.dtype, b: np.dtype) -> np.dtype:
-    """Return the type in which a matrix and right sides are solved: the matrix's kind, the precision of ``A @ b``."""
+    """Return the dtype in which systems are solved: real or complex like the matrix, in the precision of ``A @ b``."""
     double = product_dtypes(a, b)[1] in (np.float64, np.complex128)
     return np.dtype({"f": ("float32", "float64"), "c": ("complex64", "complex128")}[a.kind][double])
 
 
 def sum_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
-    """Return NumPy's ``result_type``; of 16-bit floats that meet what NumPy has no common type for, of wider ones."""
+    """Return NumPy's ``result_type``; where NumPy has no common type with a 16-bit float, that of the widened types."""
     try:
         return np.result_type(a, b)
     except TypeError:
@@ -127,19 +127,19 @@ def sum_dtype(a: np.dtype, b: np.dtype) -> np.dtype:
 
 
 def chain_dtype(a: np.dtype, x: np.dtype, factors_are_complex: bool) -> np.dtype:
-    """Return the dtype of a chain of products with `a` that begins with `x`: the product's, or a complex one."""
+    """Return the dtype of a chain of products with `a` applied to `x`: that of the product, complex if a factor is."""
     result = product_dtypes(a, x)[1]
     return np.result_type(result, np.complex64) if factors_are_complex else result
 
 
 def plain_number(factor: Any) -> float | complex:
-    """Return a factor as Python's number, which does not widen what it scales; real wherever it is."""
+    """Return a factor as a Python number, which does not widen what it scales; real if its imaginary part is 0."""
     number = complex(factor)
     return number if number.imag else number.real
 
 
 def require_float64(factor: Any, who: str, name: str) -> None:
-    """Raise ValueError for a number that no float64 holds, like ``10**400``."""
+    """Raise ValueError for a number beyond the range of float64, such as ``10**400``."""
     try:
         number = complex(factor)
     except OverflowError:
@@ -149,7 +149,7 @@ def require_float64(factor: Any, who: str, name: str) -> None:
 
 
 def check_scalars(dtype: np.dtype, alpha: complex, beta: complex, who: str) -> None:
-    """Raise TypeError for factors that are no numbers, and when a complex one meets a real product."""
+    """Raise TypeError for factors that are not numbers, and for complex factors of a real product."""
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if not isinstance(factor, Number) and not (isinstance(factor, np.ndarray) and factor.ndim == 0):
             raise TypeError(f"{who}: {name}={factor!r}: expected a number")

@@ -13,10 +13,10 @@ from scipy import sparse
 from .._backends import memory
 from .._backends.types import VALUE_TYPES, named_dtype
 from .._formats.packing import Packing
-from .._matrix.base import is_scipys
-from .._matrix.gate import private
+from .._matrix.base import is_from_scipy
 from .._matrix.protocols import from_parts
 from .._matrix.registry import FORMATS
+from .._matrix.validation import private
 
 SCIPY_FORMATS = "dia", "csr", "csc", "coo"  # that both libraries have
 _TAG, _VERSION = "diagsparse.", 1
@@ -41,7 +41,7 @@ _DENSEST = 1032  # bytes that deflate packs into one, at most
 
 def write(file: IO[bytes], A: Any) -> None:
     """Write a SciPy sparse matrix or one of ours to an open binary file."""
-    if is_scipys(A):
+    if is_from_scipy(A):
         A = private(A, "write")[0]
         sparse.save_npz(file, A if A.format in {*SCIPY_FORMATS, "bsr"} else A.tocsr(), compressed=False)
     elif A.format in SCIPY_FORMATS and not A._packed:

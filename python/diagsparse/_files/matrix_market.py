@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._matrix.base import is_scipys
-from .._matrix.gate import private
+from .._matrix.base import is_from_scipy
+from .._matrix.validation import private
 from .market_text import Header, Text, explain, opened, room
 
 _LOGGER = logging.getLogger("diagsparse")
@@ -74,7 +74,7 @@ def _diagonal_is_wrong(header: Header, made: Any) -> bool:
 
 def write(file: Any, A: Any) -> None:
     """Write a SciPy sparse matrix or one of ours to an open binary file, as a general matrix in coordinates."""
-    checked = private(A, "write")[0] if is_scipys(A) else A.asformat("csr").to_scipy()
+    checked = private(A, "write")[0] if is_from_scipy(A) else A.asformat("csr").to_scipy()
     plain = checked.tocoo()  # as csr, a 4 x 0 matrix never ends
     plain = plain.astype(np.int8) if plain.dtype == bool else plain
     sink = _Sink(file)

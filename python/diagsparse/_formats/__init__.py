@@ -1,4 +1,4 @@
-# ruff: noqa: I001  (the order of import is the order in which formats are listed)
+# ruff: noqa: I001  (the order of the imports is the order in which formats are listed)
 """The matrix classes, one file for each format."""
 
 from .dia import dia_array

@@ -1,7 +1,7 @@
-"""Which diagonals are stored as bands, and what a quasi-band matrix looks like.
+"""The choice of the diagonals that a quasi-band matrix stores as bands, and properties of such matrices.
 
-Everything here follows from how many entries lie on each diagonal. The rule by occupancy and the properties are those
-of Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication" (2016), sections 2 and 3.1.
+Everything follows from the number of entries of each diagonal. The rule by occupancy and the properties are those of
+Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication" (2016), sections 2 and 3.1.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ Offsets = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BandProperties:
-    """The paper's properties of a matrix whose bands are a given set of diagonals; bands are neighbouring diagonals."""
+    """The paper's properties of a matrix for a given set of band diagonals; a band is a run of adjacent diagonals."""
 
-    nnz_percentage: float  # entries, of all places of the matrix
-    band_percentage: float  # entries in the bands, of all entries
-    band_occupancy: float  # entries in the bands, of the places in the bands
+    nnz_percentage: float  # entries per element of the matrix
+    band_percentage: float  # entries in the bands per entry
+    band_occupancy: float  # entries in the bands per position in the bands
     band_count: int
     diagonal_count: int
-    band_spread: float  # distances between the middles of every two bands, summed, in percent of the columns
+    band_spread: float  # sum of the distances between the centres of all pairs of bands, in percent of the columns
 
 
 def lengths(shape: tuple[int, int], offsets: Offsets) -> NDArray[np.int64]:
     """Return the lengths of diagonals, 0 outside of a matrix of this shape."""
     m, n = shape
-    found: NDArray[np.int64] = np.minimum(m, n - offsets) - np.maximum(0, -offsets)
-    return found.clip(0)
+    length: NDArray[np.int64] = np.minimum(m, n - offsets) - np.maximum(0, -offsets)
+    return length.clip(0)
 
 
 def by_bytes(rows: int, itemsize: int, offsets: Offsets, fill: NDArray[np.int64]) -> Offsets:
-    """Return the diagonals that take fewer bytes as rows of `dia` than entry by entry in `coosr`.
+    """Return the diagonals that need fewer bytes as rows of `dia` than as entries of `coosr`.
 
-    Each diagonal stands for itself, so no other choice takes fewer bytes.
+    The diagonals are independent, so no other choice needs fewer bytes.
 
     >>> import numpy as np
-    >>> by_bytes(6, 8, np.array([-1, 0, 3]), np.array([4, 6, 3]))  # 56 bytes each, or 16 an entry
+    >>> by_bytes(6, 8, np.array([-1, 0, 3]), np.array([4, 6, 3]))  # 56 bytes each, or 16 per entry
     array([-1,  0])
     """
     return offsets[rows * itemsize + 8 < fill * (itemsize + 8)]
@@ -49,12 +49,12 @@ def by_bytes(rows: int, itemsize: int, offsets: Offsets, fill: NDArray[np.int64]
 def by_occupancy(
     rows: int, offsets: Offsets, fill: NDArray[np.int64], dia_occ: float = DIA_OCC, band_occ: float = BAND_OCC
 ) -> Offsets:
-    """Return the diagonals of the bands that the paper's rule finds, ascending.
+    """Return the diagonals of the bands that the paper's rule chooses, ascending.
 
-    A pivot is a diagonal with more than ``dia_occ rows`` entries. The fullest pivot starts a band (of equal ones that
-    which lies nearest to the main diagonal, and below it). It takes its neighbours on the left and on the right in
-    turns, while it holds more than ``band_occ`` times the rows of its diagonals with the neighbour. It ends at
-    diagonals without entries, and at other bands. The fullest pivot that is left starts the next one.
+    A pivot is a diagonal with more than ``dia_occ rows`` entries. The fullest pivot starts a band (of equal ones, the
+    one closest to the main diagonal, and below rather than above it). The band is extended alternately to the left and
+    to the right, as long as it then has more than ``band_occ rows`` entries per diagonal. It ends at diagonals without
+    entries, and at other bands. The fullest remaining pivot starts the next band.
 
     >>> import numpy as np
     >>> by_occupancy(10, np.array([-2, -1, 0, 5, 6]), np.array([1, 5, 10, 3, 2]))
@@ -62,33 +62,33 @@ def by_occupancy(
     """
     pivots = np.flatnonzero(fill > dia_occ * rows)
     order = np.lexsort((offsets[pivots], abs(offsets[pivots]), -fill[pivots]))
-    taken, growing = np.zeros(len(offsets), bool), _Growing(rows, offsets, fill, band_occ)
+    in_band, growing = np.zeros(len(offsets), bool), _Growing(rows, offsets, fill, band_occ)
     for pivot in pivots[order].tolist():
-        if not taken[pivot]:
-            first, last = growing.band(pivot, taken)
-            taken[first : last + 1] = True
-    return offsets[taken]
+        if not in_band[pivot]:
+            first, last = growing.band(pivot, in_band)
+            in_band[first : last + 1] = True
+    return offsets[in_band]
 
 
 class _Growing:
-    """Grows bands diagonal by diagonal; bands are few and hold many entries, so this takes few steps."""
+    """Extends bands diagonal by diagonal; there are few bands, with many entries, so that this takes few steps."""
 
     def __init__(self, rows: int, offsets: Offsets, fill: NDArray[np.int64], band_occ: float) -> None:
         self._least, self._fill = band_occ * rows, fill
         joined = np.diff(offsets) == 1
-        self._joined = np.concatenate(([False], joined, [False]))  # whether d and the one before it are neighbours
+        self._joined = np.concatenate(([False], joined, [False]))  # whether diagonals d - 1 and d are adjacent
 
-    def band(self, pivot: int, taken: NDArray[np.bool_]) -> tuple[int, int]:
-        """Return the first and the last diagonal of the band of a pivot, by their places in the list."""
+    def band(self, pivot: int, in_band: NDArray[np.bool_]) -> tuple[int, int]:
+        """Return the indices of the first and the last diagonal of the band of a pivot."""
         first = last = pivot
         entries = int(self._fill[pivot])
         grows = True
         while grows:
             grows = False
-            if self._joined[first] and not taken[first - 1] and self._above(entries, first - 1, last - first + 2):
+            if self._joined[first] and not in_band[first - 1] and self._above(entries, first - 1, last - first + 2):
                 first, grows = first - 1, True
                 entries += int(self._fill[first])
-            if self._joined[last + 1] and not taken[last + 1] and self._above(entries, last + 1, last - first + 2):
+            if self._joined[last + 1] and not in_band[last + 1] and self._above(entries, last + 1, last - first + 2):
                 last, grows = last + 1, True
                 entries += int(self._fill[last])
         return first, last
@@ -98,7 +98,7 @@ class _Growing:
 
 
 def bands_of(chosen: Offsets) -> list[tuple[int, int]]:
-    """Return the first and the last offset of every band that these diagonals make, which are ascending.
+    """Return the first and the last offset of every run of adjacent diagonals; `chosen` is ascending.
 
     >>> import numpy as np
     >>> bands_of(np.array([-5, -1, 0, 1]))
@@ -112,26 +112,26 @@ def bands_of(chosen: Offsets) -> list[tuple[int, int]]:
 
 
 def entries_on(chosen: Offsets, offsets: Offsets, fill: NDArray[np.int64]) -> int:
-    """Return how many entries lie on the chosen diagonals; `offsets` are those that hold any."""
+    """Return the number of entries on the chosen diagonals; `offsets` are the diagonals that have entries."""
     return int(fill[np.isin(offsets, chosen, assume_unique=True)].sum())
 
 
 def properties(shape: tuple[int, int], offsets: Offsets, fill: NDArray[np.int64], chosen: Offsets) -> BandProperties:
-    """Return the paper's properties of a matrix with so many entries on its diagonals, and these as its bands.
+    """Return the paper's properties of a matrix with these entries per diagonal, for the chosen band diagonals.
 
     >>> import numpy as np
     >>> properties((4, 4), np.array([-2, 0, 1]), np.array([1, 4, 3]), np.array([0, 1]))  # doctest: +ELLIPSIS
     BandProperties(nnz_percentage=50.0, band_percentage=87.5, band_occupancy=100.0, band_count=1, diagonal_count=2, ...)
     """
     entries, inside = int(fill.sum()), entries_on(chosen, offsets, fill)
-    found = bands_of(chosen)
-    middles = [(first + last) / 2 for first, last in found]  # of the k-th, k bands lie before it
-    spread = sum((2 * k - len(found) + 1) * middle for k, middle in enumerate(middles))
+    bands = bands_of(chosen)
+    centres = [(first + last) / 2 for first, last in bands]
+    spread = sum((2 * k - len(bands) + 1) * centre for k, centre in enumerate(centres))  # of |centre - centre|
     return BandProperties(
         nnz_percentage=100 * entries / max(1, shape[0] * shape[1]),
         band_percentage=100 * inside / max(1, entries),
         band_occupancy=100 * inside / max(1, int(lengths(shape, chosen).sum())),
-        band_count=len(found),
+        band_count=len(bands),
         diagonal_count=len(chosen),
         band_spread=100 * spread / max(1, shape[1]),
     )

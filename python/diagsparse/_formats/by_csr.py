@@ -1,6 +1,6 @@
-"""Sums, element-wise products, totals and elements of a format that only converts: by way of csr.
+"""Generic sums, element-wise products, totals and elements, computed via csr.
 
-Each function is a method of `Format`, so the format comes first.
+Each function is a method of `Format`, so that its first argument is the format.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from .._matrix import norms
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
-from .._matrix.through_scipy import to_read
+from .._matrix.through_scipy import as_scipy_csr
 
 
-def onto(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
-    """Write `alpha` times what is stored to an array that native code can walk, or add it there; on the CPU."""
-    FORMATS[COMMON].onto(format.to_csr(a), dense, alpha, add)
+def write_dense(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
+    """Write `alpha` times the stored elements to a dense array on the CPU, or add them to it."""
+    FORMATS[COMMON].write_dense(format.to_csr(a), dense, alpha, add)
 
 
 def count_nonzero(format: Any, a: SparseArray) -> int:
     """Count the stored values that are not zero."""
-    if format.padded or a._matrix.symmetry:  # one half stands for both
+    if format.padded or a._matrix.symmetry:  # a stored value may represent two elements
         return FORMATS[COMMON].count_nonzero(format.to_csr(a._wrap(a._matrix)))
     return sum(a._core.count_nonzero(a._matrix))
 
@@ -35,17 +35,17 @@ def added(format: Any, a: SparseArray, other: SparseArray, alpha: Any, beta: Any
 
 
 def multiplied(format: Any, a: SparseArray, other: SparseArray) -> SparseArray:
-    """Return the element-wise product with one of this family in this format."""
+    """Return the element-wise product with a matrix of this family, in this format."""
     return format.like(a, FORMATS[COMMON].multiplied(format.to_csr(a), convert(other, COMMON)))
 
 
 def scaled_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:
-    """Return the element-wise product with a dense array that broadcasts."""
+    """Return the element-wise product with a dense array, which is broadcast."""
     return format.from_csr_as(FORMATS[COMMON].scaled_by(format.to_csr(a), dense), format.own_layout(a))
 
 
 def divided_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:
-    """Return this matrix, which is no view, over a dense array that broadcasts; zeros stay zeros."""
+    """Return the quotient of this matrix, not a view, and a dense array, which is broadcast; zeros stay zeros."""
     return format.from_csr_as(FORMATS[COMMON].divided_by(format.to_csr(a), dense), format.own_layout(a))
 
 
@@ -55,41 +55,41 @@ def triangle(format: Any, a: SparseArray, which: str, who: str) -> SparseArray:
 
 
 def total(format: Any, a: SparseArray, dtype: np.dtype) -> Any:
-    """Return the sum of all elements, made in this type, which is one that arithmetic is done in."""
+    """Return the sum of all elements, accumulated in this type, which has more than 16 bits."""
     return a.sum(axis=1, dtype=dtype).sum()
 
 
 def total_of_diagonal(format: Any, a: SparseArray, k: int) -> Any:
     """Return the sum of diagonal `k`."""
-    return format.diagonal_to_read(a, k).astype(widened(a._dtype), copy=False).sum()
+    return format.diagonal_values(a, k).astype(widened(a._dtype), copy=False).sum()
 
 
 def frobenius_norm(format: Any, a: SparseArray) -> float:
-    """Return the root of the sum of squares."""
+    """Return the Frobenius norm."""
     return norms.root_of_squares(abs(unpacked(a)))
 
 
 def absolute_sums(format: Any, a: SparseArray, axis: int) -> Any:
-    """Return the sums of absolute values of columns (0) or rows (1); of equal ones one may stand for all."""
+    """Return the sums of absolute values of columns (0) or rows (1); equal sums may be returned once."""
     return abs(a).sum(axis=axis)
 
 
 def extreme(format: Any, a: Any, which: str, axis: Any, out: Any, **options: Any) -> Any:
-    """Return what SciPy's method of this name returns."""
-    return getattr(to_read(a, which), which)(axis, out, **options)
+    """Return the result of SciPy's method of this name."""
+    return getattr(as_scipy_csr(a, which), which)(axis, out, **options)
 
 
 def element(format: Any, a: SparseArray, row: int, col: int) -> Any:
-    """Return an element as a number of NumPy's."""
-    return a._dtype.type(to_read(a, "A[...]")[row, col])
+    """Return an element as a NumPy scalar."""
+    return a._dtype.type(as_scipy_csr(a, "A[...]")[row, col])
 
 
 def window(format: Any, a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
-    """Return rows r0 to r1 and columns c0 to c1 in this format."""
-    made = format.like(a, FORMATS[COMMON].array(to_read(a, "A[...]")[r0:r1, c0:c1]))
-    return made.astype(a._dtype, copy=False)
+    """Return the submatrix ``A[r0:r1, c0:c1]`` in this format."""
+    result = format.like(a, FORMATS[COMMON].array(as_scipy_csr(a, "A[...]")[r0:r1, c0:c1]))
+    return result.astype(a._dtype, copy=False)
 
 
-def row_to_read(format: Any, a: SparseArray, row: int) -> Any:
-    """Return a row as SciPy's csr of one row."""
-    return to_read(a, "A[...]")[row : row + 1]
+def scipy_row(format: Any, a: SparseArray, row: int) -> Any:
+    """Return a row as a SciPy csr of one row."""
+    return as_scipy_csr(a, "A[...]")[row : row + 1]

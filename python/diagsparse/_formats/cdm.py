@@ -34,7 +34,7 @@ class Cdm(Diagonals):
     def matmul(self, a: SparseArray, b: SparseArray) -> SparseArray:
         return diagonal_products.matmul(a, b) if b._shape[0] == b._shape[1] else MatmulPlan(a, b)()
 
-    def that_holds(self, shape: tuple[int, int]) -> Format:
+    def format_for_shape(self, shape: tuple[int, int]) -> Format:
         return self if shape[0] == shape[1] else FORMATS["hm"]
 
     def count_stored(self, s: Summary) -> int:
@@ -43,17 +43,17 @@ class Cdm(Diagonals):
     def nbytes(self, s: Summary, **options: Any) -> int:
         n, packing = s.shape[0], Packing(**options)
         rows = len(stored_labels(self.name, s, packing)) if packing.symmetry else rows_for(s.offsets, n)
-        width = 2 * min(n, int(packing.period)) if packing.period else n  # each of two diagonals has its own period
+        width = 2 * min(n, int(packing.period)) if packing.period else n  # both diagonals of a row have their period
         return rows * (width * s.itemsize + 8)
 
     def draw_layout(self, a: SparseArray, small: bool) -> tuple[str, str]:
-        return drawing.diagonal_rows(a, small, "values, a row per pair of diagonals; grey holds only zeros")
+        return drawing.diagonal_rows(a, small, "values, one row per pair of diagonals; grey values are zero")
 
 
 class cdm_array(DiagonalArray):
-    """Compact diagonals: superdiagonal k stacked on subdiagonal n - k, so every row is n long. Square only.
+    """Compact diagonals of square matrices: superdiagonal k and subdiagonal n - k share a row of n values.
 
-    ``values[r, i] = A[i, (i + rows[r]) mod n]``; the missing half of a band's row is zero. ::
+    ``values[r, i] = A[i, (i + rows[r]) mod n]``; if only one of the two diagonals has entries, the other is zero. ::
 
         | 1  5  .  . |         rows   = [ 0  1  3 ]
         | 9  2  6  . |         values = [[ 1  2  3  4 ]     the main diagonal
@@ -67,11 +67,12 @@ class cdm_array(DiagonalArray):
     shape, dtype, copy, device, max_bytes
         As for `dia_array`; the shape follows from `values`.
     symmetry : {None, "symmetric", "hermitian"}, optional
-        Store one of two opposite diagonals. Parts name either of them, of a matrix the upper one is kept.
+        Store one of two opposite diagonals. Converting a matrix stores the upper diagonal; with ``(values, rows)``,
+        either works.
     period : int or "auto", optional
-        Store the first `period` values of diagonals that repeat after so many rows (1: they are constant;
-        "auto": the fewest rows that all of them have in common). With parts: values of shape (R, 2 period).
-        Both options: ``docs/packing.md``.
+        Store only the first `period` values of diagonals that repeat after `period` rows (1 for constant diagonals;
+        "auto" for the smallest common period). With ``(values, rows)``, `values` has shape (R, 2 period).
+        For both options see ``docs/packing.md``.
 
     Raises
     ------
@@ -96,15 +97,15 @@ class cdm_array(DiagonalArray):
 
     @property
     def rows(self) -> np.ndarray:
-        """The index k of each stored row: superdiagonal k, subdiagonal n - k below it."""
+        """The index k of each stored row, which has superdiagonal k and subdiagonal n - k."""
         return self.parts()["rows"]
 
     @property
     def offsets(self) -> np.ndarray:
-        """The offsets of all diagonals that the rows hold, ascending."""
+        """The offsets of all diagonals that the rows store, ascending."""
         return self._format.spans(self)[:, 0]
 
 
 def rows_for(offsets: np.ndarray, n: int) -> int:
-    """Return how many rows of values these diagonals of an n x n matrix share: k and k - n lie in one."""
+    """Return the number of rows of values for these diagonals of an n x n matrix; k and k - n share a row."""
     return len(set((offsets % max(1, n)).tolist()))

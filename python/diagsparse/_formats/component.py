@@ -6,7 +6,7 @@ from typing import Any
 
 
 def component(name: str, doc: str) -> Any:
-    """Return the property that has the component array of this name, None where the matrix does not store it."""
+    """Return the property for the component array of this name, which is None if the matrix does not store it."""
 
     def array(a: Any) -> Any:
         return a.parts().get(name)

@@ -1,4 +1,4 @@
-"""What `csr` and `csc` have and `coo` has not: index arrays by SciPy's names."""
+"""Attributes of `csr` and `csc` with SciPy's names: `indices`, `indptr` and the order of the entries."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .indexed_array import index_part, is_canonical, refuse_canonical, set_index
 
 
 def _has_sorted_indices(a: SparseArray) -> bool:
-    """Whether indices ascend in each line: always, unless others were written there.
+    """Whether indices ascend in each row (csr) or column (csc). They do, unless they were written to.
 
-    The order is looked up and not remembered. So assigning False, by which SciPy learns that indices were written,
-    has no effect, and assigning True raises `ValueError` if they do not ascend.
+    The order is always checked. Assigning False, which tells SciPy that indices were written to, has no effect here;
+    assigning True raises `ValueError` if the indices do not ascend.
     """
     return a._backend is not CPU or (exporter := a._matrix.exporter) is None or exporter.ascends()
 
@@ -31,7 +31,7 @@ has_sorted_indices = property(_has_sorted_indices, _set_has_sorted_indices)
 
 
 def _has_canonical_format(a: SparseArray) -> bool:
-    """Whether indices ascend in each line, and none repeats; assigning is as of `has_sorted_indices`."""
+    """Whether indices ascend in each row (csr) or column (csc), without duplicates; see `has_sorted_indices`."""
     return is_canonical(a)
 
 
@@ -43,10 +43,10 @@ has_canonical_format = property(_has_canonical_format, _set_has_canonical_format
 
 
 def _indices(a: SparseArray) -> np.ndarray:
-    """Column of every entry (of csc: row), int32: a copy of what kernels read.
+    """Column of every entry (row for csc), int32: a copy of the array that kernels read.
 
-    What is written there is validated and taken over before the next use of the matrix. Each use costs a comparison
-    as long as somebody holds the array. ``parts()`` has the arrays that kernels read.
+    Changes are validated and applied before the next use of the matrix. As long as the array is referenced, every use
+    compares it with its last state. ``parts()`` has the arrays that kernels read.
     """
     return index_part(a, "indices")
 
@@ -59,7 +59,7 @@ indices = property(_indices, _set_indices)
 
 
 def _indptr(a: SparseArray) -> np.ndarray:
-    """Where each row (of csc: column) starts, int32: a copy, as `indices`."""
+    """Start of each row (column for csc), int32: a copy, like `indices`."""
     return index_part(a, "indptr")
 
 
@@ -71,15 +71,15 @@ indptr = property(_indptr, _set_indptr)
 
 
 def sort_indices(a: SparseArray) -> None:
-    """Sort indices that were written out of order, and their values; entries that repeat stay apart, as in SciPy.
+    """Sort indices that were written out of order, and their values, without summing duplicates, as in SciPy.
 
-    The matrix and its views get new arrays then, as from `sum_duplicates`.
+    If anything changes, the matrix and its views get new arrays, as from `sum_duplicates`.
     """
     sort(a, sum_duplicates=False)
 
 
 def sorted_indices(a: SparseArray) -> SparseArray:
     """Return a sorted copy."""
-    made = a.copy()
-    made.sort_indices()
-    return made
+    result = a.copy()
+    result.sort_indices()
+    return result

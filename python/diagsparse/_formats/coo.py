@@ -32,7 +32,7 @@ class Coo(Entries):
         return csr.tocoo()
 
     def scipy_workspace(self, s: Summary) -> int:
-        if s.shape[0] > s.stored:  # the order, and all arrays in it, of int64 where they were given so
+        if s.shape[0] > s.stored:  # the order, and sorted copies of all arrays, whose indices may be int64
             return s.stored * (2 * s.itemsize + 64)
         return super().scipy_workspace(s) + 8 * (s.shape[0] + 1)
 
@@ -41,18 +41,18 @@ class Coo(Entries):
 
 
 class coo_array(IndexedArray):
-    """Coordinates: ``A[row[e], col[e]] = values[e]``, sorted row by row, no duplicates.
+    """Coordinates: ``A[row[e], col[e]] = values[e]``, sorted by rows, without duplicates.
 
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, (row, col))``
-        Or ``(values, row, col)``, or a dict of them.
+        Or ``(values, row, col)``, or a dict of these arrays.
     shape, dtype, copy, device, max_bytes
         As for `csr_array`.
 
     Notes
     -----
-    Bytes: ``nnz (itemsize + 8)``: row and col are int32.
+    Bytes: ``nnz (itemsize + 8)``; `row` and `col` are int32.
 
     Examples
     --------
@@ -66,10 +66,10 @@ class coo_array(IndexedArray):
 
     @property
     def row(self) -> np.ndarray:
-        """Row of every entry, int32: a copy of what kernels read.
+        """Row of every entry, int32: a copy of the array that kernels read.
 
-        What is written there is validated and taken over before the next use of the matrix, as of `csr_array.indices`.
-        Of a transposed view entries are in the order of their columns.
+        Changes are validated and applied before the next use of the matrix, see `csr_array.indices`. The entries of a
+        transposed view are ordered by columns.
         """
         return index_part(self, _axis(self, "row"))
 
@@ -79,7 +79,7 @@ class coo_array(IndexedArray):
 
     @property
     def col(self) -> np.ndarray:
-        """Column of every entry, int32: a copy, as `row`."""
+        """Column of every entry, int32: a copy, like `row`."""
         return index_part(self, _axis(self, "col"))
 
     @col.setter
@@ -88,10 +88,10 @@ class coo_array(IndexedArray):
 
     @property
     def has_canonical_format(self) -> bool:
-        """Whether entries lie row by row, each place once: not those of a transposed view.
+        """Whether entries are sorted by rows, without duplicates; False for a transposed view.
 
-        The order is looked up and not remembered: assigning False has no effect, and assigning True raises `ValueError`
-        if entries are out of order or repeat.
+        The order is always checked: assigning False has no effect, and assigning True raises `ValueError` if entries
+        are not sorted or repeat.
         """
         return not self._op & TRANSPOSED and is_canonical(self)
 
@@ -101,18 +101,18 @@ class coo_array(IndexedArray):
 
     @property
     def coords(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the entries: `row` and `col`. New ones lay the matrix out anew."""
+        """Rows and columns of the entries, `row` and `col`. Assigning replaces all component arrays of the matrix."""
         return self.row, self.col
 
     @coords.setter
     def coords(self, new: Any) -> None:
         self._matrix, self._op = coo_array((self.data, tuple(new)), self._shape)._matrix, 0
 
-    T = mT = SparseArray.T  # a view, as of the diagonal formats: coo has no dual
+    T = mT = SparseArray.T  # a view, as for the diagonal formats, because coo has no dual format
 
 
 def _in_order(a: Any) -> Any:
-    """Return a `coo_array` row by row, duplicates summed, without pointers to all rows."""
+    """Return a SciPy `coo_array` sorted by rows, with duplicates summed, without building row pointers."""
     order = np.lexsort((a.col, a.row))
     row, col = a.row[order], a.col[order]
     first = np.flatnonzero(np.diff(row, prepend=-1) | np.diff(col, prepend=-1))
@@ -121,5 +121,5 @@ def _in_order(a: Any) -> Any:
 
 
 def _axis(a: SparseArray, name: str) -> str:
-    """Return what the matrix that this is a view of calls its rows or columns."""
+    """Return the name of an index array in the matrix that this is a view of."""
     return {"row": "col", "col": "row"}[name] if a._op & TRANSPOSED else name

@@ -1,4 +1,4 @@
-"""Coordinates by columns, with pointers to them."""
+"""Coordinates sorted by columns, with column pointers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Coosc(sorted_coo.SortedCoo):
 
 
 class coosc_array(SparseArray):
-    """Coordinates column by column that also know where each column begins.
+    """Coordinates sorted by columns, with column pointers.
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, row, col, indptr)``: entries in order, column by column, and where each column begins.
-        Values are shared, the rest is copied.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, row, col, indptr)``: the entries sorted by columns, and the start of each
+        column. Values are shared, the other arrays are copied.
     shape : tuple, optional
-        Needed with the parts.
+        Required with component arrays.
     dtype, copy, device, max_bytes
         As for `csr_array`.
 
     Notes
     -----
-    Bytes: ``nnz (itemsize + 8) + 8 (n + 1)``. Products of two matrices are made as `csr_array`.
+    Bytes: ``nnz (itemsize + 8) + 8 (n + 1)``. Products of two matrices are computed in csr.
 
     Vooturi and Kothapalli (2016): the remainder of a quasi-band matrix as a right operand.
 

@@ -1,4 +1,4 @@
-"""Coordinates by rows, with pointers to them."""
+"""Coordinates sorted by rows, with row pointers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class Coosr(sorted_coo.SortedCoo):
 
 
 class coosr_array(SparseArray):
-    """Coordinates row by row that also know where each row begins.
+    """Coordinates sorted by rows, with row pointers.
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, row, col, indptr)``: entries in order, row by row, and where each row begins.
-        Values are shared, the rest is copied.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, row, col, indptr)``: the entries sorted by rows, and the start of each row.
+        Values are shared, the other arrays are copied.
     shape : tuple, optional
-        Needed with the parts.
+        Required with component arrays.
     dtype, copy, device, max_bytes
         As for `csr_array`.
 
     Notes
     -----
-    Bytes: ``nnz (itemsize + 8) + 8 (m + 1)``. Products of two matrices are made as `csr_array`.
+    Bytes: ``nnz (itemsize + 8) + 8 (m + 1)``. Products of two matrices are computed in csr.
 
     Vooturi and Kothapalli (2016): the remainder of a quasi-band matrix as a left operand.
 

@@ -15,7 +15,7 @@ from .format import Format
 from .options import power_of_two
 
 _LARGEST = 1 << 16
-_BEGIN = 256  # bytes that a product reads in the time that it takes to begin a block, about: as a choice counts one
+_BEGIN = 256  # the approximate cost of a block in a product, in bytes that could be read meanwhile
 _BLOCKS = [1 << bits for bits in range(1, 17)]
 
 
@@ -58,32 +58,32 @@ class Csb(Format):
 
 
 class csb_array(SparseArray):
-    """Compressed sparse blocks: the matrix is cut into squares, and an entry says where in its block it lies.
+    """Compressed sparse blocks: the matrix is divided into square blocks, and entries have indices within their block.
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, local_row, local_col, block_indptr)``: the first three of shape (nnz,), block_indptr
-        of shape (blocks + 1,). Blocks are numbered row by row, and the entries of a block lie row by row. Values are
-        shared, the rest is copied.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, local_row, local_col, block_indptr)``: the first three of shape (nnz,),
+        block_indptr of shape (blocks + 1,). Blocks are numbered row by row, and the entries of a block are sorted by
+        rows. Values are shared, the other arrays are copied.
     shape : tuple, optional
-        Needed with the parts.
+        Required with component arrays.
     dtype, copy, device, max_bytes
         As for `csr_array`.
     block : int, optional
-        Rows and columns of a block: a power of two from 2 to 65536; by default the one with the fewest bytes, where
-        each block counts as 256 of them, and of equals the larger one. Where fewer rows and columns make the same
-        blocks, it is those. Parts tell it by how many blocks there are; with the option too, their matrix is laid out
-        anew.
+        Rows and columns of a block, a power of two from 2 to 65536. The default minimizes the bytes, where each block
+        counts as 256 bytes; of equal sizes it is the larger one. If a smaller size gives the same blocks, that one is
+        used. With component arrays the size follows from the number of blocks; if `block` is passed as well, the matrix
+        is converted to it.
 
     Notes
     -----
-    Bytes: ``nnz (itemsize + 2 index) + 8 (blocks + 1)``, where an index takes 1 byte in blocks of up to 256 rows and
-    columns, else 2. The default is 256 or 65536, unless the matrix is smaller. ``A.T @ x`` reads the same bytes in the
-    same way as ``A @ x``. Products of two matrices are made as `csr_array`.
+    Bytes: ``nnz (itemsize + 2 index) + 8 (blocks + 1)``, where an index has 1 byte in blocks of up to 256 rows and
+    columns, else 2. The default is 256 or 65536, unless the matrix is smaller. ``A.T @ x`` reads memory in the same way
+    as ``A @ x``. Products of two matrices are computed in csr.
 
-    The format of Buluc, Fineman, Frigo, Gilbert and Leiserson (2009), with entries row by row; block and local indices
-    as in Mahmoud, Hoffmann and Reza (2018).
+    The format of Buluc, Fineman, Frigo, Gilbert and Leiserson (2009), with entries sorted by rows; block and local
+    indices as in Mahmoud, Hoffmann and Reza (2018).
 
     Examples
     --------
@@ -96,10 +96,10 @@ class csb_array(SparseArray):
     """
 
     _format = Csb("csb")
-    local_row = component("local_row", "Row of every entry within its block, uint8 or uint16 (nnz,), zero-copy.")
-    local_col = component("local_col", "Column of every entry within its block, uint8 or uint16 (nnz,), zero-copy.")
+    local_row = component("local_row", "Row of every entry within its block, uint8 or uint16 (nnz,), not copied.")
+    local_col = component("local_col", "Column of every entry within its block, uint8 or uint16 (nnz,), not copied.")
     block_indptr = component(
-        "block_indptr", "Where each block begins, row by row of blocks, int64 (blocks + 1,), zero-copy."
+        "block_indptr", "Start of each block, row by row of blocks, int64 (blocks + 1,), not copied."
     )
 
     @property
@@ -111,18 +111,18 @@ class csb_array(SparseArray):
 
     @property
     def blocks(self) -> int:
-        """Count of blocks, empty ones among them."""
+        """Number of blocks, including empty ones."""
         return self._matrix.parts()["block_indptr"].shape[0] - 1
 
 
 def _count(shape: tuple[int, int], block: int) -> int:
-    """Return how many blocks there are; those at the edges are cut off."""
+    """Return the number of blocks, including those cut off by the edges."""
     m, n = shape
     return -(-m // block) * -(-n // block)
 
 
 def _block_of(shape: tuple[int, int], blocks: int) -> int | None:
-    """Return the smallest block that cuts a matrix of this shape into so many."""
+    """Return the smallest block size that divides a matrix of this shape into this number of blocks."""
     return next((block for block in _BLOCKS if _count(shape, block) == blocks), None)
 
 

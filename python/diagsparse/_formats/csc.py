@@ -33,7 +33,7 @@ class csc_array(IndexedArray):
 
     Notes
     -----
-    Bytes: ``nnz (itemsize + 4) + 8 (n + 1)``. The same memory read as rows is the csr of the transpose.
+    Bytes: ``nnz (itemsize + 4) + 8 (n + 1)``. The same arrays are the csr of the transpose.
 
     Examples
     --------

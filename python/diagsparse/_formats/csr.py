@@ -26,21 +26,21 @@ class csr_array(IndexedArray):
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, indices, indptr)``
-        Or ``(values, (row, col))``, as in SciPy, or a dict of parts by their names, as `parts` returns it, which every
-        format takes. Unsorted or duplicate entries are sorted and summed
-        in a copy. The values of canonical arrays are shared, and the index arrays are copied. SciPy's matrix changes
-        this one where it changes its values in place, as in ``eliminate_zeros``. ``copy=True`` shares nothing.
+        Or ``(values, (row, col))``, as in SciPy. Every format also accepts a dict of component arrays, as `parts`
+        returns it. Unsorted entries are sorted and duplicates are summed, in a copy. Values of canonical arrays are
+        shared, index arrays are copied: if a SciPy matrix changes its values in place, as in ``eliminate_zeros``, this
+        matrix changes too. With ``copy=True``, nothing is shared.
     shape, dtype, copy, device, max_bytes
-        As for `dia_array`; the shape may be left out as in SciPy.
+        As for `dia_array`; `shape` may be omitted, as in SciPy.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For indices outside the shape, arrays that do not fit each other, m or n >= 2^31.
+        For indices out of range, inconsistent arrays, m or n >= 2^31, and matrices that do not fit into memory.
 
     Notes
     -----
-    Bytes: ``nnz (itemsize + 4) + 8 (m + 1)``: indices are int32, indptr is int64.
+    Bytes: ``nnz (itemsize + 4) + 8 (m + 1)``; indices are int32, indptr is int64.
 
     Examples
     --------

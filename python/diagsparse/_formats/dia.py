@@ -1,4 +1,4 @@
-"""Padded diagonals, row aligned."""
+"""Padded diagonals, aligned by row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Dia(Diagonals):
         align = alignment.checked(given.get("align"), "dia_array")
         if align == "column" and packing.period:
             raise ValueError('dia_array: align="column" with period=: a stored period is aligned by row')
-        if align is None and any(packing):  # which SciPy's call has not
+        if align is None and any(packing):  # the options do not exist in SciPy
             return values, labels
         return alignment.by_row(values, labels, shape, align, backend)
 
@@ -42,10 +42,10 @@ class Dia(Diagonals):
 
 
 class dia_array(DiagonalArray):
-    """Padded diagonals, row aligned: ``values[d, i] = A[i, i + offsets[d]]``.
+    """Padded diagonals, aligned by row: ``values[d, i] = A[i, i + offsets[d]]``.
 
-    Each stored diagonal is a row of m values; what falls outside the matrix is padding and is never
-    read. SciPy's `dia_array` aligns by column: converting realigns, and `align` says how parts are to be read. ::
+    Each stored diagonal is a row of m values; values outside of the matrix are padding and never read. SciPy's
+    `dia_array` aligns by column: conversions realign, and `align` specifies the alignment of ``(values, offsets)``. ::
 
         | 1  5  .  .  . |      offsets = [ -1  0  1 ]
         | 9  2  6  .  . |      values  = [[ *  9 10 11 ]
@@ -58,33 +58,34 @@ class dia_array(DiagonalArray):
         `values` of shape (D, m), `offsets` D distinct integers in any order; see `align`. Or a dict of both, as from
         `parts`, aligned by row.
     shape : (int, int), optional
-        Needed with ``(values, offsets)``.
+        Required with ``(values, offsets)``.
     dtype : dtype, optional
         float32, float64, complex64 or complex128. By default integers and bools become float64, with a
-        `ConversionWarning`. float16 and bfloat16 values are stored so, and widened in products.
+        `ConversionWarning`. float16 and bfloat16 values are stored as such, and widened in products.
     copy : bool
-        Whether `values` are copied; otherwise they are shared where their dtype and order allow.
+        Whether `values` are copied. Otherwise they are shared if their dtype and order allow it.
     device : str, optional
-        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default where `arg` lies. Parts may be arrays of CuPy,
-        PyTorch or JAX on a GPU, and are shared there.
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default the device of `arg`. Component arrays may be arrays of
+        CuPy, PyTorch or JAX on a GPU, and are shared there.
     max_bytes : int, optional
-        Limit of a conversion, of the result and what is needed beside it; by default what the machine has free.
+        Limit for the result and the temporary memory of a conversion; by default the free memory.
     symmetry : {None, "symmetric", "hermitian"}, optional
-        Store one of two opposite diagonals. Parts name either of them, of a matrix the upper one is kept.
+        Store one of two opposite diagonals. Converting a matrix stores the upper diagonal; with ``(values, offsets)``,
+        either works.
     period : int or "auto", optional
-        Store the first `period` values of diagonals that repeat after so many rows (1: they are constant;
-        "auto": the fewest rows that all of them have in common). With parts: values of shape (D, period).
-        Both options: ``docs/packing.md``.
+        Store only the first `period` values of diagonals that repeat after `period` rows (1 for constant diagonals;
+        "auto" for the smallest common period). With ``(values, offsets)``, `values` has shape (D, period).
+        For both options see ``docs/packing.md``.
     align : {"row", "column"}, optional
-        How ``(values, offsets)`` are aligned: ``"row"`` as above, ``"column"`` as in SciPy, where
-        ``values[d, j] = A[j - offsets[d], j]`` and `values` may have any width (they are copied then). It has to be
-        said wherever the two are different matrices; packed parts are aligned by row.
+        The alignment of ``(values, offsets)``: ``"row"`` as above, or ``"column"`` as in SciPy, where
+        ``values[d, j] = A[j - offsets[d], j]``, and `values` may have any width and are copied. Required if the two
+        alignments give different matrices; packed arrays are aligned by row.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For parts whose alignment was not said, offsets that repeat or lie outside, values of the wrong shape or type,
-        and conversions that would not fit; the message gives the values.
+        For a missing `align`, offsets that repeat or are out of range, values of the wrong shape or type, and
+        conversions that do not fit into memory.
 
     Notes
     -----
@@ -102,18 +103,17 @@ class dia_array(DiagonalArray):
 
     @property
     def data(self) -> np.ndarray:
-        """The diagonals as SciPy's `dia_array` aligns them, by column: a copy, (D, n). On the CPU.
+        """The diagonals aligned by column, as in SciPy's `dia_array`: a copy of shape (D, n), on the CPU only.
 
-        What is written there is taken over before the next use of the matrix. Of a view and of a packed matrix the copy
-        is read-only.
+        Changes are applied before the next use of the matrix. For a view or a packed matrix, the copy is read-only.
         """
         if self._backend is not CPU:
             raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
         if not (self._op or self._packed) and self._matrix.values.flags.writeable:
             return exported_array(self._matrix, ExportedDiagonals, "data")
-        made = column_aligned(self)
-        made.flags.writeable = False
-        return made
+        result = column_aligned(self)
+        result.flags.writeable = False
+        return result
 
     @data.setter
     def data(self, new: Any) -> None:

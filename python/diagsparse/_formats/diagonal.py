@@ -1,4 +1,4 @@
-"""What `dia`, `hm` and `cdm` share: everything but where a diagonal starts."""
+"""The common part of `dia`, `hm` and `cdm`: everything except the start of each diagonal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_wri
 from .diagonal_reading import spans
 from .format import Format
 from .from_diagonals import FromDiagonals
-from .packing import Packing, forecast_as, forecast_of_copy, pack, packed_alike, packing_of
+from .packing import Packing, forecast_as, forecast_of_copy, pack, packing_of, with_same_packing
 
 
 class Diagonals(FromDiagonals):
@@ -32,20 +32,20 @@ class Diagonals(FromDiagonals):
     family, packs, narrow, batched, own_products, triangles = "diagonals", True, True, True, True, True
     drops_zeros = True
 
-    value_rows: ClassVar[bool] = True  # whether values have a row for each of them
-    shares_rows: ClassVar[bool] = False  # whether two diagonals share one, so that one of them may be all zeros
+    value_rows: ClassVar[bool] = True  # whether values are two-dimensional, with a row for each label
+    shares_rows: ClassVar[bool] = False  # whether two diagonals share a row, so that one may be zero
     packing = staticmethod(packing_of)
     forecast_of_copy = staticmethod(forecast_of_copy)
     forecast_as = staticmethod(forecast_as)
     spans = staticmethod(spans)
     diagonals = staticmethod(diagonal_reading.diagonals)
     runs = staticmethod(diagonal_reading.runs)
-    seen = staticmethod(diagonal_reading.seen)
-    diagonal_to_read = staticmethod(diagonal_reading.diagonal_to_read)
+    apply_conjugation = staticmethod(diagonal_reading.apply_conjugation)
+    diagonal_values = staticmethod(diagonal_reading.diagonal_values)
     element = staticmethod(diagonal_reading.element)
-    row_to_read = staticmethod(diagonal_reading.row_to_read)
+    scipy_row = staticmethod(diagonal_reading.scipy_row)
     window = staticmethod(diagonal_reading.window)
-    of_runs = diagonal_reading.of_runs
+    from_runs = diagonal_reading.from_runs
     total = staticmethod(diagonal_totals.total)
     total_of_diagonal = staticmethod(diagonal_totals.total_of_diagonal)
     frobenius_norm = staticmethod(diagonal_totals.frobenius_norm)
@@ -59,18 +59,18 @@ class Diagonals(FromDiagonals):
     def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
         return self.zeros_on(shape, dtype, [], backend)
 
-    # ---- from and to other formats, and what that takes -------------------------------------------
+    # ---- conversions and their memory -------------------------------------------------------------
     def for_diagonals(self) -> Format:
         return self
 
-    def within(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+    def from_family(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
         if a._packed:
-            return packed_alike(a, self, max_bytes)
+            return with_same_packing(a, self, max_bytes)
         self.require(a._summary(), max_bytes, a._backend, a, held)
         return SparseArray._wrap(a._core.convert(a._matrix, a._op, self.name))
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
-        return table_of_diagonals(s.shape, s.stored)  # of where each diagonal begins
+        return table_of_diagonals(s.shape, s.stored)  # of the start of each diagonal
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         return 0
@@ -98,7 +98,7 @@ class Diagonals(FromDiagonals):
         return sum(diagonal_length(s.shape, k) for k in s.offsets.tolist())
 
     def entries(self, a: SparseArray) -> int:
-        return a.count_nonzero()  # zeros are dropped on the way
+        return a.count_nonzero()  # conversions drop zeros
 
     def occupied(self, a: SparseArray) -> np.ndarray:
         return spans(a)[:, 0]
@@ -124,35 +124,35 @@ class Diagonals(FromDiagonals):
         return sum(self.nonzeros(a))
 
     def nonzeros(self, a: SparseArray) -> list[int]:
-        """Count the values of each diagonal that are not zero, in the order of `_spans`."""
+        """Count the nonzero values of each diagonal, in the order of `spans`."""
         stored = a._core.count_nonzero(a._matrix)
-        return stored[::-1] if a._op & 1 else stored  # transposed, the offsets run the other way
+        return stored[::-1] if a._op & 1 else stored  # a transpose reverses the order of the offsets
 
     # ---- conversions ------------------------------------------------------------------------------
     def laid_out(
         self, a: SparseArray, format: Any, offsets: list[int], dtype: np.dtype, on_zeros: bool = False
     ) -> SparseArray:
-        """Return these diagonals of this view in the layout of `format`; added to zeros, none of them is negative."""
-        made = format.zeros_on(a.shape, dtype, offsets, a._backend)
-        a._core.add_diagonals(1.0, a._matrix, a._op, made._matrix, on_zeros)
-        return made
+        """Return these diagonals of this view in the layout of `format`; `on_zeros` adds them to 0, so that -0 is 0."""
+        result = format.zeros_on(a.shape, dtype, offsets, a._backend)
+        a._core.add_diagonals(1.0, a._matrix, a._op, result._matrix, on_zeros)
+        return result
 
     def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
         return convert(other, a.format)
 
-    def anew(self, a: SparseArray) -> SparseArray:
+    def materialized(self, a: SparseArray) -> SparseArray:
         if a._packed:
-            return packed_alike(a, self, None)
+            return with_same_packing(a, self, None)
         return self.laid_out(a, self, self.occupied(a).tolist(), a.dtype)
 
     def reordered(self, a: SparseArray, csr: SparseArray) -> SparseArray:
         return pack(super().reordered(a, csr), Packing(a.symmetry))
 
-    def onto(self, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
+    def write_dense(self, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
         a._core.add_to_dense(alpha, a._matrix, a._op, dense, add)
 
-    def that_holds(self, shape: tuple[int, int]) -> Format:
-        """Return this format, or the nearest one that takes matrices of this shape."""
+    def format_for_shape(self, shape: tuple[int, int]) -> Format:
+        """Return this format, or the nearest one that supports this shape."""
         return self
 
     # ---- arithmetic -------------------------------------------------------------------------------
@@ -180,10 +180,10 @@ class Diagonals(FromDiagonals):
 
     def triangle(self, a: SparseArray, which: str, who: str) -> SparseArray:
         side = 1 if which == "lower" else -1
-        kept = [k for k in self.occupied(a).tolist() if k * side <= 0]
-        return self.laid_out(a, FORMATS["hm"], kept, a.dtype)  # a row of cdm is in both
+        offsets = [k for k in self.occupied(a).tolist() if k * side <= 0]
+        return self.laid_out(a, FORMATS["hm"], offsets, a.dtype)  # a row of cdm is in both
 
-    # ---- what is shown ----------------------------------------------------------------------------
+    # ---- representations --------------------------------------------------------------------------
     def description(self, a: SparseArray) -> str:
         packing = f"{packing_of(a)}, " if a._packed and any(packing_of(a)) else ""
         return f"{diagonals(a.offsets)}, {packing}"
@@ -198,7 +198,7 @@ class Diagonals(FromDiagonals):
         return cells.of_diagonals(a)
 
     def draw_layout(self, a: SparseArray, small: bool) -> tuple[str, str]:
-        return drawing.diagonal_rows(a, small, "values, a row per diagonal; grey is padding")
+        return drawing.diagonal_rows(a, small, "values, one row per diagonal; grey is padding")
 
 
 class DiagonalArray(SparseArray):
@@ -213,14 +213,14 @@ class DiagonalArray(SparseArray):
     # ---- attributes -------------------------------------------------------------------------------
     @property
     def offsets(self) -> np.ndarray:
-        """The offsets of the stored diagonals: as stored; of a view, those of the view."""
+        """The offsets of the stored diagonals in storage order; for a view, those of the view."""
         stored = self._matrix.parts()["offsets"]
         return -stored if self._op & 1 else stored
 
     def eliminate_zeros(self) -> None:
-        """Drop, in place, the diagonals that hold nothing but zeros (zeros inside a diagonal stay)."""
+        """Remove diagonals of zeros, in place; zeros on other diagonals are not removed."""
         if self._packed:
-            raise NotImplementedError(f"eliminate_zeros: of a packed {self.format}_array; A.unpacked() has the method")
+            raise NotImplementedError(f"eliminate_zeros: this {self.format}_array is packed; use A.unpacked()")
         stored = self._format.occupied(self).tolist()
         full = [offset for offset, count in zip(stored, self._format.nonzeros(self), strict=True) if count]
         if len(full) < len(stored):
@@ -228,7 +228,7 @@ class DiagonalArray(SparseArray):
             self._op = 0
 
     def to_scipy(self, format: str | None = None) -> Any:
-        """Return `scipy.sparse.dia_array` (aligned by column, so a copy), or the class that `format` names."""
+        """Return a `scipy.sparse.dia_array`, whose values are a copy aligned by column, or the format named."""
         if self._backend is not CPU:
             return self.to("cpu").to_scipy(format)
         if self._packed:
@@ -239,5 +239,5 @@ class DiagonalArray(SparseArray):
         memory.require_free(len(lines) * self.shape[1] * self.dtype.itemsize, "to_scipy: dia_array's data")
         data = np.zeros((len(lines), self.shape[1]), self.dtype)
         for row, (offset, first, values) in zip(data, diagonal_reading.diagonals(self), strict=True):
-            row[first + offset : first + offset + len(values)] = diagonal_reading.seen(self, values)
+            row[first + offset : first + offset + len(values)] = diagonal_reading.apply_conjugation(self, values)
         return sp.dia_array((data, lines[:, 0]), shape=self.shape)

@@ -1,6 +1,6 @@
-"""What is read of a matrix of diagonals by its place: elements, rows, diagonals and windows, packed or not.
+"""Reading elements, rows, diagonals and windows of a diagonal matrix, packed or not.
 
-All of it goes through the spans of the matrix, so it costs what it returns: a packed matrix stays packed.
+Everything uses the spans of the matrix, so that the cost is proportional to the result, and nothing is unpacked.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ def spans(a: SparseArray) -> np.ndarray:
 
 
 def positions(a: SparseArray, start: Any, phase: Any, t: Any) -> Any:
-    """Return where in the values elements `t` of a diagonal lie that begins at `start` with this phase."""
+    """Return the positions in the values of elements `t` of a diagonal that starts at `start` with this phase."""
     period = a._matrix.period
     return start + (phase + t) % period if period else start + t
 
 
 def elements(a: SparseArray, span: Sequence[int], first: int, last: int) -> Any:
-    """Return elements `first` to `last` of a diagonal as stored: a view where they lie so, but for conjugates.
+    """Return elements `first` to `last` of a diagonal: a view if they are contiguous and not conjugated.
 
     `span` is a row of the native ``spans``.
     """
@@ -47,7 +47,7 @@ def elements(a: SparseArray, span: Sequence[int], first: int, last: int) -> Any:
     else:
         values = flat[start + first : start + last]
     # The conjugate of 1 + 0i is 1 - 0i. Adding 0 makes its imaginary part +0 again, so that functions with a branch
-    # cut on the real axis, as sqrt(-1 - 0i), give the same for both triangles.
+    # cut on the real axis, such as sqrt(-1 - 0i), give the same for both triangles.
     return values.conj() + 0 if conjugated else values
 
 
@@ -55,10 +55,10 @@ def diagonals(
     a: SparseArray, rows: tuple[int, int] | None = None, cols: tuple[int, int] | None = None,
     most: int | None = None,
 ) -> Iterator[tuple[int, int, Any]]:  # fmt: skip
-    """Yield (offset, first row, values) of every diagonal; the values as stored, not conjugated as this view is.
+    """Yield (offset, first row, values) of every diagonal, without the conjugation of a view.
 
-    With `rows` and `cols` only the part of each diagonal in this window, of which `most` limits the values. On a
-    GPU the values are views of its memory, which only diagonals that are stored in full allow.
+    With `rows` and `cols`, only the segment of each diagonal in this window is yielded, up to `most` values. On a GPU
+    the values are views of its memory, which requires that all diagonals are stored in full.
 
     Raises
     ------
@@ -80,17 +80,17 @@ def diagonals(
 
 
 def runs(a: SparseArray, *window: Any) -> Iterator[tuple[int, int, Any]]:
-    """Yield the same as this view shows it, without the diagonals that only share a row with another."""
+    """Yield the same with the conjugation of a view, without zero diagonals that share a row with another one."""
     for k, first, values in diagonals(a, *window):
         if not a._format.shares_rows or values.any():
-            yield k, first, seen(a, values)
+            yield k, first, apply_conjugation(a, values)
 
 
-def seen(a: SparseArray, values: Any) -> Any:
+def apply_conjugation(a: SparseArray, values: Any) -> Any:
     return values.conj() if a._op & 2 else values
 
 
-def diagonal_to_read(a: SparseArray, k: int) -> np.ndarray:
+def diagonal_values(a: SparseArray, k: int) -> np.ndarray:
     if a._packed or not -a._shape[0] < k < a._shape[1]:
         return a.diagonal(k)
     if max(a._shape) * a._dtype.itemsize > memory.SMALL and k not in a._format.occupied(a):
@@ -99,62 +99,62 @@ def diagonal_to_read(a: SparseArray, k: int) -> np.ndarray:
 
 
 def span_of(a: SparseArray, k: int) -> list[int] | None:
-    """Return the row of the native ``spans`` of diagonal `k`, None where it is not stored."""
+    """Return the row of the native ``spans`` for diagonal `k`, None if it is not stored."""
     return next((span for span in a._matrix.spans(a._op).tolist() if span[0] == k), None)
 
 
 def alone(a: SparseArray, k: int) -> SparseArray:
-    """Return diagonal `k`, if it is stored, in full and without the others."""
+    """Return the matrix of diagonal `k` alone, unpacked; without diagonals if it is not stored."""
     wide = widen(a)
     return wide._format.laid_out(wide, a._format, [k] if k in wide._format.occupied(wide) else [], wide.dtype)
 
 
-# ---- by index ---------------------------------------------------------------------------------
+# ---- indexing ---------------------------------------------------------------------------------
 
 
 def element(a: SparseArray, row: int, col: int) -> Any:
     require_host(a, "A[i, j]")
     if not a._packed:
-        values = diagonal_to_read(a, col - row)
+        values = diagonal_values(a, col - row)
         return values[min(row, col)] if len(values) else a._dtype.type(0)
     if (span := span_of(a, col - row)) is None:
         return a._dtype.type(0)
     first = row - span[1]
-    return seen(a, elements(a, span, first, first + 1))[0]
+    return apply_conjugation(a, elements(a, span, first, first + 1))[0]
 
 
-def row_to_read(a: SparseArray, row: int) -> Any:
+def scipy_row(a: SparseArray, row: int) -> Any:
     require_host(a, "A[...]")
     spans = a._matrix.spans(a._op)
     spans = spans[(spans[:, 1] <= row) & (row < spans[:, 1] + spans[:, 2])]
     values = a._matrix.values.ravel()[positions(a, spans[:, 3], spans[:, 4], row - spans[:, 1])]
     values = np.where(spans[:, 5], values.conj(), values) if spans[:, 5].any() else values
-    values = seen(a, values.astype(widened(a._dtype), copy=False))
-    kept = values != 0
-    columns = (spans[:, 0] + row)[kept]
-    return sp.csr_array((values[kept], columns, [0, len(columns)]), shape=(1, a._shape[1]))
+    values = apply_conjugation(a, values.astype(widened(a._dtype), copy=False))
+    nonzero = values != 0
+    columns = (spans[:, 0] + row)[nonzero]
+    return sp.csr_array((values[nonzero], columns, [0, len(columns)]), shape=(1, a._shape[1]))
 
 
 def window(a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:
-    """Return a window in this format and with this period, and around the main diagonal with this symmetry."""
+    """Return a submatrix in this format and with this period, and with this symmetry if it is a principal one."""
     require_host(a, "A[...]")
     shape = r1 - r0, c1 - c0
     symmetry = a.symmetry if (r0, r1) == (c0, c1) else None
-    found = runs(a, (r0, r1), (c0, c1), a.period)
-    shifted = [(k + r0 - c0, first - r0, values) for k, first, values in found]
-    kind = a._format.that_holds(shape)
-    made: Any = kind.of_runs(shape, widened(a._dtype), shifted, symmetry=symmetry, period=a.period)
-    return made.astype(a._dtype, copy=False)
+    segments = runs(a, (r0, r1), (c0, c1), a.period)
+    shifted = [(k + r0 - c0, first - r0, values) for k, first, values in segments]
+    kind = a._format.format_for_shape(shape)
+    result: Any = kind.from_runs(shape, widened(a._dtype), shifted, symmetry=symmetry, period=a.period)
+    return result.astype(a._dtype, copy=False)
 
 
-def of_runs(
+def from_runs(
     format: Any, shape: tuple[int, int], dtype: np.dtype, runs: list[tuple[int, int, np.ndarray]],
     max_bytes: int | None = None, **packing: Any,
 ) -> SparseArray:  # fmt: skip
-    """Return the matrix with these values, given as offset, first row and values of parts of diagonals.
+    """Return the matrix of segments of diagonals, each given as offset, first row and values.
 
-    With `symmetry` on both sides of the main diagonal; with `period` the first values of whole diagonals, as many
-    as a period has.
+    With `symmetry`, segments are given on both sides of the main diagonal; with `period`, they are the first period of
+    each diagonal.
     """
     offsets = sorted({k for k, _, v in runs if len(v)})
     options = Packing.of(packing, format.who)
@@ -165,30 +165,30 @@ def of_runs(
         memory.require(format.nbytes(s, **options._asdict()), max_bytes, what)
     else:
         format.require(s, max_bytes, CPU)
-    made = format.zeros_on(shape, dtype, offsets, CPU, options)
-    spans = {span[0]: span for span in made._matrix.spans(0).tolist()}
-    flat = made._matrix.values.ravel()  # a view
+    result = format.zeros_on(shape, dtype, offsets, CPU, options)
+    spans = {span[0]: span for span in result._matrix.spans(0).tolist()}
+    flat = result._matrix.values.ravel()  # a view
     for k, row, given in runs:
         if len(given) and not (options.symmetry and k < 0):
             _, begin, _, start, phase, conjugated = spans[k]
             values, first, last = given.conj() if conjugated else given, row - begin, row - begin + len(given)
             if options.period:
-                flat[positions(made, start, phase, np.arange(first, last))] = values
+                flat[positions(result, start, phase, np.arange(first, last))] = values
             else:
                 flat[start + first : start + last] = values
-    return made
+    return result
 
 
 # ---- diagonals --------------------------------------------------------------------------------
 
 
 def diagonal(a: SparseArray, k: int = 0) -> np.ndarray:
-    """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+    """Return a copy of diagonal `k` (0: the main one) as a NumPy array; elements that are not stored are 0."""
     if type(k) is not int:
         k = integer(k, "diagonal: k")
     if not -a._shape[0] < k < a._shape[1]:
         return np.zeros(0, a.dtype)
-    a._format.foresee_diagonal(a, k)
+    a._format.check_diagonal_fits(a, k)
     if not a._packed:
         return a._backend.host(a._core.diagonal(a._matrix, a._op, k))
     if a._backend is not CPU:
@@ -196,5 +196,5 @@ def diagonal(a: SparseArray, k: int = 0) -> np.ndarray:
     span = span_of(a, k)
     if span is None:
         return np.zeros(diagonal_length(a._shape, k), a.dtype)
-    made: np.ndarray = seen(a, elements(a, span, 0, span[2]))
-    return made.copy() if np.may_share_memory(made, a._matrix.values) else made
+    result: np.ndarray = apply_conjugation(a, elements(a, span, 0, span[2]))
+    return result.copy() if np.may_share_memory(result, a._matrix.values) else result

@@ -1,8 +1,8 @@
-"""Sums, norms and extremes of a matrix of diagonals; with a period they follow from the stored values alone.
+"""Sums, norms and extremes of a diagonal matrix; with a period they are computed from the stored values alone.
 
-An element of a period occurs in a diagonal once for every repetition: the first ones once more than the others, if the
-diagonal ends within a period. So a sum is one over the stored values, weighted by these counts, and costs what is
-stored, whatever the shape. On a GPU the stored period is copied to the host first.
+An element of a period occurs in a diagonal once per repetition, and the first ones once more if the diagonal ends
+within a period. A sum is the sum of the stored values weighted by these counts, so that its cost does not depend on the
+shape. On a GPU the stored period is copied to the host first.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from .._backends.backend import CPU
 from .._backends.types import widened
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import require_host
-from .diagonal_reading import diagonals, elements, positions, seen, span_of
+from .diagonal_reading import apply_conjugation, diagonals, elements, positions, span_of
 from .format import Format
 
-_FEW = 4  # times as many rows as there are different ones: from there on the different ones are summed
-_ROWS = 1 << 16  # summed at a time
-_SCALE = 2.0**64  # more than all counts together
+_FEW = 4  # distinct rows are summed if there are at least this many rows for each of them
+_ROWS = 1 << 16  # rows that are summed at a time
+_SCALE = 2.0**64  # exceeds the sum of all counts
 _EXTREMES: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum, "nanmax": np.fmax, "nanmin": np.fmin}
 
 
 def repeats(a: SparseArray) -> bool:
-    """Whether one period is read instead of all elements; on a GPU where copying it to the host is little work."""
+    """Whether one period is read instead of all elements; on a GPU only if copying it to the host is cheap."""
     period: int = a._matrix.period
     return period > 0 and (a._backend is CPU or _FEW * period <= max(a._shape))
 
 
 def repeated(a: SparseArray, spans: Sequence[Sequence[int]] | None = None) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield elements of one period of each diagonal, as this view shows them, and how often each of them occurs.
+    """Yield elements of one period of each diagonal, conjugated like the view, and the count of each of them.
 
-    `spans` are rows of the native ``spans``, by default all of them. One period is held at a time.
+    `spans` are rows of the native ``spans``, by default all of them. One period is in memory at a time.
     """
     host: SparseArray = a if a._backend is CPU else a.to("cpu")
     period, wide = a._matrix.period, widened(host._dtype)
     for span in host._matrix.spans(host._op).tolist() if spans is None else spans:
         times, rest = divmod(span[2], period)
-        values = seen(host, elements(host, span, 0, min(period, span[2]))).astype(wide, copy=False)
+        values = apply_conjugation(host, elements(host, span, 0, min(period, span[2]))).astype(wide, copy=False)
         for some, count in ((values[:rest], times + 1), (values[rest:], times)):
             if len(some) and count:
                 yield some, count
@@ -64,19 +64,19 @@ def weighted_sum(a: SparseArray, spans: Sequence[Sequence[int]] | None = None) -
 
     if a._dtype.kind != "c":
         return scaled_where_it_overflows(lambda v: v.astype(float, copy=False))
-    # Part by part: a count times an infinite value has no other infinite part.
+    # Real and imaginary parts separately, because an infinite part times a complex count would spread.
     parts = (lambda v: v.real.astype(float), lambda v: v.imag.astype(float))
     return np.complex128(complex(*map(scaled_where_it_overflows, parts)))
 
 
 def total(a: SparseArray, dtype: np.dtype) -> Any:
-    """Return the sum of all elements, made in this type, which is one that arithmetic is done in."""
+    """Return the sum of all elements, accumulated in this type, which has more than 16 bits."""
     if repeats(a):
         return weighted_sum(a).astype(dtype)
     if a._packed or a._backend is not CPU or 8 * sum(a._shape) <= memory.SMALL:
         return Format.total(a._format, a, dtype)
     total = sum((values.sum(dtype=dtype) for _, _, values in diagonals(a)), start=dtype.type(0))
-    return seen(a, total)
+    return apply_conjugation(a, total)
 
 
 def total_of_diagonal(a: SparseArray, k: int) -> Any:
@@ -88,7 +88,7 @@ def total_of_diagonal(a: SparseArray, k: int) -> Any:
 
 
 def frobenius_norm(a: SparseArray) -> float:
-    """Return the root of the sum of squares."""
+    """Return the Frobenius norm."""
     if not repeats(a):
         return Format.frobenius_norm(a._format, a)
 
@@ -100,12 +100,12 @@ def frobenius_norm(a: SparseArray) -> float:
         largest = float(np.max([some.max() for some, _ in sizes()], initial=0))
         if largest == 0 or not isfinite(largest):
             return largest
-        scale = 2.0 ** (frexp(largest)[1] - 1)  # exact; no square overflows, and none that counts underflows
+        scale = 2.0 ** (frexp(largest)[1] - 1)  # exact; no square overflows, and no significant one underflows
         return sqrt(sum(count * float(((some / scale) ** 2).sum()) for some, count in sizes())) * scale
 
 
 def absolute_sums(a: SparseArray, axis: int) -> Any:
-    """Return the sums of absolute values of columns (0) or rows (1); of equal ones one may stand for all."""
+    """Return the sums of absolute values of columns (0) or rows (1); equal sums may be returned once."""
     if not repeats(a):
         return Format.absolute_sums(a._format, a, axis)
     view = a.T if axis == 0 else a
@@ -116,27 +116,27 @@ def absolute_sums(a: SparseArray, axis: int) -> Any:
 
 
 def extreme(a: SparseArray, which: str, axis: Any, out: Any, **options: Any) -> Any:
-    """Return what SciPy's method of this name returns."""
+    """Return the result of SciPy's method of this name."""
     explicit = options.get("explicit", False)
     others = axis is not None or out is not None or set(options) - {"explicit"}
     if not repeats(a) or others or 0 in a._shape:
         return Format.extreme(a._format, a, which, axis, out, **options)
     require_host(a, which)
-    zero, ufunc, nonzeros, found = widened(a._dtype).type(0), _EXTREMES[which], 0, []
+    zero, ufunc, nonzeros, extremes = widened(a._dtype).type(0), _EXTREMES[which], 0, []
     for values, count in repeated(a):
         if len(some := values[values != 0]):
             nonzeros += count * len(some)
-            found.append(ufunc.reduce(some))
-    if not found:
+            extremes.append(ufunc.reduce(some))
+    if not extremes:
         return zero
-    extreme = ufunc.reduce(found)
+    extreme = ufunc.reduce(extremes)
     return extreme if explicit or nonzeros >= a._shape[0] * a._shape[1] else ufunc(zero, extreme)
 
 
 class _DifferentRows:
-    """The rows of a matrix with a period, of which each other one is a copy, moved along the diagonals.
+    """The distinct rows of a matrix with a period; all other rows are shifted copies of them.
 
-    Between two rows where a diagonal begins or ends, rows repeat: the first period of each such range is all there is.
+    Between two rows where a diagonal begins or ends, rows repeat: the first period of each such range is sufficient.
     """
 
     def __init__(self, spans: np.ndarray, rows: int, period: int) -> None:
@@ -147,14 +147,14 @@ class _DifferentRows:
         self.count = int(self._before[-1])
 
     def at(self, first: int, last: int) -> np.ndarray:
-        """Return the numbers of the rows from the `first` to before the `last` of them, ascending."""
+        """Return the row numbers of distinct rows `first` to `last` (exclusive), ascending."""
         each = np.arange(first, last)
         ranges = np.searchsorted(self._before, each, "right") - 1
         return self._first[ranges] + each - self._before[ranges]
 
 
 def _sums_of_rows(view: SparseArray, rows: _DifferentRows) -> Iterator[np.ndarray]:
-    """Yield the sums of absolute values of these rows of a matrix with a period, some rows at a time."""
+    """Yield the sums of absolute values of these rows of a matrix with a period, in chunks of rows."""
     host: Any = view if view._backend is CPU else view.to("cpu")
     spans = host._matrix.spans(host._op).tolist()
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Setting whole diagonals of a packed matrix of diagonals: it stays packed where the new values allow that."""
+"""Setting diagonals of a packed diagonal matrix, which stays packed if the new values allow it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .diagonal_reading import positions, runs, span_of
 
 
 def values_to_store(a: SparseArray, given: np.ndarray, count: int, k: int) -> np.ndarray | None:
-    """Return what this packing stores of a new diagonal, from its first row on; None where it cannot hold it."""
+    """Return the values that this packing stores for a new diagonal, None if it cannot represent it."""
     period, length = a.period, diagonal_length(a._shape, k)
     if a.symmetry and (k or (a.symmetry == "hermitian" and np.imag(given).any())):
         return None
@@ -35,16 +35,17 @@ def values_to_store(a: SparseArray, given: np.ndarray, count: int, k: int) -> np
 
 @memory.no_limit()
 def setdiag(a: SparseArray, values: Any, k: int = 0) -> None:
-    """Set diagonal `k` to a number, or to as many values as are given, in place, as SciPy does.
+    """Set diagonal `k` to a number, or its first elements to the given values, in place, as SciPy does.
 
-    Where the whole diagonal is stored its values are written; else the matrix is laid out anew, and views of it
-    stay as they are. A packed matrix stays packed if its symmetry and its period hold the new diagonal: the main
-    one with a symmetry, one number or values that repeat with a period. Else every diagonal is stored in full.
+    If the complete diagonal is stored, its values are overwritten. Otherwise the matrix gets new component arrays, and
+    existing views of it do not change. A packed matrix stays packed if it can represent the new diagonal: with a
+    symmetry only the main diagonal can be set, with a period only to one number or to values that repeat. Otherwise all
+    diagonals are then stored in full.
 
     Raises
     ------
     MemoryError
-        With the bytes, where storing every diagonal in full would not fit.
+        If the matrix does not fit with all diagonals stored in full.
     """
     if not any(a._format.packing(a)):
         return indexing.setdiag(a, values, k)
@@ -56,11 +57,11 @@ def setdiag(a: SparseArray, values: Any, k: int = 0) -> None:
             return indexing.setdiag(a, values, k)
         except MemoryError as error:
             held = a._format.packing(a)
-            raise MemoryError(f"setdiag: {held} does not hold this diagonal {k}, and in full: {error}") from None
+            raise MemoryError(f"setdiag: {held} cannot represent this diagonal {k}, and in full: {error}") from None
     if (span := span_of(a, k)) is None:
         changed = [*runs(a, None, None, a.period), (k, max(0, -k), once)]
-        made = a._format.of_runs(a._shape, widened(a._dtype), changed, **a._format.packing(a)._asdict())
-        a._matrix, a._op = made.astype(a._dtype, copy=False)._matrix, 0
+        result = a._format.from_runs(a._shape, widened(a._dtype), changed, **a._format.packing(a)._asdict())
+        a._matrix, a._op = result.astype(a._dtype, copy=False)._matrix, 0
         return None
     _, _, _, start, phase, conjugated = span
     where = positions(a, start, phase, np.arange(len(once))) if a.period else slice(start, start + len(once))

@@ -33,38 +33,38 @@ class Ell(short.ShortColumns):
 
 
 class ell_array(SparseArray):
-    """ELLPACK: every row padded to the longest one; entry w of all rows lie side by side.
+    """ELLPACK: all rows are padded to the longest one, and entry w of all rows is contiguous.
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, indices)`` or ``(values, indices, row_lengths)``: values and indices of shape
-        (width, m), indices ascending in each row and then -1, where its padding begins; row_lengths of shape (m,).
-        Indices of type uint8 or uint16 are short columns; where the columns of the matrix do not fit, bases come last,
-        with None in the place of missing row_lengths; a dict of the parts by their names, as from `parts`,
-        needs no None. Values are shared, the rest is copied.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, indices)`` or ``(values, indices, row_lengths)``: values and indices of
+        shape (width, m), where the indices of a row ascend and are followed by -1 in the padding; row_lengths of shape
+        (m,). Indices of type uint8 or uint16 are short columns. If they cannot represent all columns of the matrix,
+        bases follow as the last array, with None in place of missing row_lengths. A dict of the arrays, as from
+        `parts`, needs no None. Values are shared, the other arrays are copied.
     shape : tuple, optional
-        Needed with the parts.
+        Required with component arrays.
     dtype, copy, device, max_bytes
         As for `csr_array`.
     row_lengths : bool, default False
-        Whether the length of every row is stored too (ELLPACK-R): 4 bytes a row, and kernels need not look for the
+        Whether the length of every row is stored too (ELLPACK-R), in 4 bytes per row. Kernels then need not check for
         padding.
     column_bits : {32, 16, 8}, default 32
-        Bits of a column. Fewer make short columns, which count from a base that 32 neighbouring rows share for each of
-        their entries.
+        Bits of a column index. 8 and 16 give short columns, which are relative to a base that 32 adjacent rows share
+        for each entry.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For parts that do not fit each other, columns that so few bits do not reach, more bytes than there are.
+        For inconsistent component arrays, columns that are too far apart for `column_bits`, and matrices that do not
+        fit into memory.
 
     Notes
     -----
-    Bytes: ``width m (itemsize + 4)``, and ``4 m`` with row_lengths: one long row makes all of them long. With short
-    columns the first 4 becomes 2 or 1, and ``4 width ceil(m / 32)`` come in addition where the matrix has more columns
-    than the bits can count, 65535 or 255. Padding is never multiplied, so infinities in x stay where they belong.
-    Products of two matrices are made as `csr_array`.
+    Bytes: ``width m (itemsize + 4)``, and ``4 m`` with row_lengths, so that one long row is expensive. With short
+    columns the first 4 becomes 2 or 1, plus ``4 width ceil(m / 32)`` if the matrix has more than 65535 or 255 columns.
+    Padding is never multiplied, so that infinities in x do not spread. Products of two matrices are computed in csr.
 
     The layout of the NVIDIA teaching kit's module 10, and of Bell and Garland (2009); row lengths as in Vazquez,
     Ortega, Fernandez and Garzon (2010).
@@ -81,17 +81,15 @@ class ell_array(SparseArray):
 
     _format = Ell("ell")
     column_bits = short.stored_bits
-    bases = component(
-        "bases", "What the columns of each chunk count from, int32, zero-copy; None where they are no offsets."
-    )
+    bases = component("bases", "Base of the columns of each chunk, int32, not copied; None if columns are absolute.")
     indices = component(
-        "indices", "Column of every entry, (width, m), int32 and -1 in the padding, or short; zero-copy."
+        "indices", "Column of every entry, (width, m), int32 and -1 in the padding, or short; not copied."
     )
     row_lengths = component(
-        "row_lengths", "Entries of every row, int32 (m,), zero-copy; None where they are not stored."
+        "row_lengths", "Number of entries of every row, int32 (m,), not copied; None if not stored."
     )
 
     @property
     def width(self) -> int:
-        """Entries for which every row has room."""
+        """Number of entries of a row, including padding."""
         return self._matrix.values.shape[0]

@@ -1,4 +1,4 @@
-"""The configuration-interaction hybrid: ELLPACK and compressed sparse rows."""
+"""A hybrid format for configuration interaction: ELLPACK and compressed sparse rows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from . import mirrored, regions, short
 from .component import component
 from .options import count
 
-_LIMITS = {"boundary": "entries", "boundary_column": "column"}  # what each of them limits
-_TOGETHER = 4  # of which widths are multiples where columns are short or one triangle leads
-_MIRRORED = 4096  # columns that a GPU has room for, in sums of their mirror images
-_SPARE = 1.02  # how many times the fewest bytes a boundary may take that is further to the left
+_LIMITS = {"boundary": "entries", "boundary_column": "column"}  # the limit of leading entries that each option sets
+_WIDTH_MULTIPLE = 4  # widths are multiples of it with short columns or a symmetry
+_MIRRORED = 4096  # columns for which a GPU can accumulate the sums of mirror images in shared memory
+_TOLERANCE = 1.02  # a boundary further to the left is preferred within this factor of the fewest bytes
 
 
 class Ellcsr(mirrored.Mirrored, short.ShortColumns):
@@ -34,15 +34,15 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
     }  # fmt: skip
 
     def end_of_leading(self, a: SparseArray, csr: Any) -> int:
-        """Return the column behind the last one of an entry that leads; `csr` is this matrix in SciPy's csr."""
+        """Return the end of the columns of leading entries; `csr` is this matrix as a SciPy csr."""
         if a._packed:
             return self.mirrored_columns(a)
         rest = np.diff(a._backend.host(a._matrix.parts()["csr_indptr"]))
-        last = csr.indptr[1:] - rest - 1  # of the entries of each row that lead
+        last = csr.indptr[1:] - rest - 1  # the last leading entry of each row
         return int(csr.indices[last[last >= csr.indptr[:-1]]].max(initial=-1)) + 1
 
     def mirrored_columns(self, a: SparseArray) -> int:
-        """Return before which column entries lead where they have mirror images."""
+        """Return the column before which entries lead and represent their mirror images, too."""
         part = a._matrix.parts()[f"{a.symmetry}_columns"]
         return int(a._backend.host(part)[0])
 
@@ -58,7 +58,7 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         return self.nbytes(s, **options)
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
-        moved = (s.itemsize + 4) * self.positions(s, **options) if options.get("symmetry") else 0  # in another order
+        moved = (s.itemsize + 4) * self.positions(s, **options) if options.get("symmetry") else 0  # reordered
         return super().from_csr_workspace(s, backend, **options) + moved
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
@@ -84,7 +84,7 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         if boundaries:
             return options
         width = s.shortest_row
-        return options | {"boundary": width - width % _TOGETHER if options.get("column_bits", 32) < 32 else width}
+        return options | {"boundary": width - width % _WIDTH_MULTIPLE if options.get("column_bits", 32) < 32 else width}
 
     def completed_mirror(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
         which = f"{self.who}: symmetry={SYMMETRIES[options['symmetry']]!r}"
@@ -94,7 +94,7 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
             raise ValueError(f"{which} and column_bits=8: expected 16 or 32")
         n = s.shape[1]
         if s.shape[0] != n:
-            raise ValueError(f"{which}: one triangle is stored of square matrices, got {s.shape[0]} x {n}")
+            raise ValueError(f"{which}: expected a square matrix, got {s.shape[0]} x {n}")
         if "boundary_column" in options:
             return options | {"boundary_column": min(n, options["boundary_column"])}
 
@@ -104,7 +104,7 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         most = min(n, _MIRRORED)
         best = min((most >> k for k in range(most.bit_length() + 1)), key=nbytes)
         near = {best, *range(best // 4, min(2 * best, most) + 1, max(1, best // 16))}
-        enough = _SPARE * min(map(nbytes, near))
+        enough = _TOLERANCE * min(map(nbytes, near))
         return options | {"boundary_column": min(column for column in near if nbytes(column) <= enough)}
 
     def nbytes(self, s: Summary, **options: int) -> int:
@@ -115,15 +115,15 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
         return (width * m + rest) * s.itemsize + columns + 8 * (m + 1) + 4 * bool(options.get("symmetry"))
 
     def split(self, s: Summary, **options: int) -> tuple[int, int]:
-        """Return the width, and how many entries do not lead."""
+        """Return the width, and the number of entries that do not lead."""
         bits, options = options.get("column_bits", 32), self.completed(s, options)
         limits = {_LIMITS[name]: value for name, value in options.items() if name in _LIMITS}
         if options.get("symmetry"):
             longest, leading = s.leading(**limits, lower=1)
-            return longest + -longest % _TOGETHER, s.entries - 2 * leading
+            return longest + -longest % _WIDTH_MULTIPLE, s.entries - 2 * leading
         width = limits["entries"] if "entries" in limits else s.leading(**limits)[0]
         if bits < 32:
-            width += -width % _TOGETHER
+            width += -width % _WIDTH_MULTIPLE
         if short.has_bases(bits, s.shape[1]):
             limits["reach"] = short.reach(bits)
         rest = s.beyond(limits["entries"]) if [*limits] == ["entries"] else s.entries - s.leading(**limits)[1]
@@ -135,55 +135,54 @@ class Ellcsr(mirrored.Mirrored, short.ShortColumns):
 
 
 class ellcsr_array(SparseArray):
-    """The leading entries of each row side by side, row after row, the rest of it as in csr.
+    """The leading entries of each row in ELLPACK, stored by rows, and the remaining entries in csr.
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, ell_indices, csr_indices, csr_indptr)``: ell_indices of shape (m, width), ascending in
-        each row (in any order where one triangle leads) and then -1, where its padding begins; csr_indices of shape
-        (rest,) and csr_indptr of shape (m + 1,), columns that go on where those of ell_indices end; values of shape (m
-        width + rest,), first those of ell_indices, row by row. Index arrays of type uint8 or uint16 are short columns,
-        and ell_bases and csr_bases come after the other parts where the columns of the matrix do not fit.
-        symmetric_columns or hermitian_columns, of shape (1,), comes last where one triangle leads; None stands for
-        parts that are missing before it. A dict of the parts by their names, as from `parts`, needs no None. Values are
-        shared, the rest is copied.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, ell_indices, csr_indices, csr_indptr)``: ell_indices of shape (m, width),
+        ascending in each row (in any order with a symmetry) and followed by -1 in the padding; csr_indices of shape
+        (rest,) and csr_indptr of shape (m + 1,), for the entries of each row after those of ell_indices; values of
+        shape (m width + rest,), first those of ell_indices, row by row. Index arrays of type uint8 or uint16 are short
+        columns; if they cannot represent all columns of the matrix, ell_bases and csr_bases follow. With a symmetry,
+        symmetric_columns or hermitian_columns, of shape (1,), is the last array, with None for missing arrays before
+        it. A dict of the arrays, as from `parts`, needs no None. Values are shared, the other arrays are copied.
     shape : tuple, optional
-        Needed with the parts.
+        Required with component arrays.
     dtype, copy, device, max_bytes
         As for `csr_array`.
     boundary : int, optional
-        How many entries of each row lead (algorithm 6 of the paper).
+        The number of leading entries of each row (algorithm 6 of the paper).
     boundary_column : int, optional
-        The column before which entries lead (as the paper's text has it); the row with most of them makes the width.
-        Give one of both at most. By default the boundary is the length of the shortest row: as much as fits without
-        padding. Matrices that are made of this one (`A.T.copy()`, `A + B`) choose it anew.
+        The column before which entries are leading (as in the paper's text); the maximum of a row is the width. Pass at
+        most one of the two. By default the boundary is the length of the shortest row, so that there is no padding.
+        Matrices derived from this one (`A.T.copy()`, `A + B`) choose their own boundary.
     column_bits : {32, 16, 8}, default 32
-        Bits of a column. Fewer make short columns, which count from a base that 32 neighbouring places share: of 16
-        bits, or of 8 for the entries that lead and 16 for the rest. Where a row's leading entries lie too far apart for
-        that, the rest of the row takes over.
+        Bits of a column index. 16 and 8 give short columns, which are relative to a base that 32 adjacent positions
+        share; with 8, the remaining entries have 16 bits. If leading entries of a row are too far apart, the remaining
+        part of the row starts there.
     symmetry : {None, "symmetric", "hermitian"}, optional
-        Of a matrix that is so: only the entries below the diagonal and before `boundary_column` lead, and each of them
-        stands for its mirror image too. The diagonal and the rows and columns from there on are the rest. By default
-        some boundaries up to 4096 are tried, and the first one is taken that comes with at most 2 % more bytes than the
-        best of them. Columns have 32 or 16 bits.
+        For matrices with this symmetry: only entries below the diagonal and before `boundary_column` are leading, and
+        each of them also represents its mirror image. The diagonal, and the rows and columns from `boundary_column` on,
+        are stored in csr. By default several boundaries up to 4096 are compared, and the smallest one within 2 % of the
+        fewest bytes is used. Columns have 32 or 16 bits.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For both boundaries, parts that do not fit each other, columns of the rest that 16 bits do not reach, values
-        without the symmetry, more bytes than there are.
+        For both boundaries, inconsistent component arrays, remaining columns that are too far apart for 16 bits, values
+        without the symmetry, and matrices that do not fit into memory.
 
     Notes
     -----
     Bytes: ``(width m + rest) (itemsize + 4) + 8 (m + 1)``. With short columns the width is rounded up to a multiple of
-    4, and the 4 become 2, or 1 for what leads, and 4 for each base: ``m ceil(width / 32)`` of what leads where the
-    matrix has more columns than the bits can count, and ``ceil(rest / 32)`` where it has more than 65535. With a
-    symmetry the width is a multiple of 4 too, and there are 4 bytes more. Products of two matrices are made as
-    `csr_array`.
+    4, and the 4 bytes of a column become 2, or 1 for leading entries with 8 bits. Bases have 4 bytes: there are
+    ``m ceil(width / 32)`` of them for leading entries if the matrix has more columns than the bits can represent, and
+    ``ceil(rest / 32)`` if it has more than 65535. With a symmetry the width is a multiple of 4 as well, and there are 4
+    additional bytes. Products of two matrices are computed in csr.
 
-    Mahmoud, Hoffmann and Reza (2018), for matrices of configuration interaction: a dense reference region on the left,
-    few entries in the rest.
+    Mahmoud, Hoffmann and Reza (2018), for matrices of configuration interaction, with a dense reference region on the
+    left and few entries elsewhere.
 
     Examples
     --------
@@ -198,58 +197,58 @@ class ellcsr_array(SparseArray):
     unpacked = mirrored.unpacked
     column_bits = short.stored_bits
     ell_indices = component(
-        "ell_indices", "Column of every leading entry, (m, width), int32 and -1 in the padding, or short; zero-copy."
+        "ell_indices", "Column of every leading entry, (m, width), int32 and -1 in the padding, or short; not copied."
     )
-    csr_indices = component("csr_indices", "Column of every other entry, int32 or uint16 (rest,), zero-copy.")
-    csr_indptr = component("csr_indptr", "Where the other entries of each row begin, int64 (m + 1,), zero-copy.")
+    csr_indices = component("csr_indices", "Column of every other entry, int32 or uint16 (rest,), not copied.")
+    csr_indptr = component("csr_indptr", "Start of the other entries of each row, int64 (m + 1,), not copied.")
     ell_bases = component(
         "ell_bases",
-        "What the columns of each chunk of ell_indices count from, int32, zero-copy; None where it is 0 for all.",
+        "Base of the columns of each chunk of ell_indices, int32, not copied; None if columns are absolute.",
     )
     csr_bases = component(
         "csr_bases",
-        "What the columns of each chunk of csr_indices count from, int32, zero-copy; None where it is 0 for all.",
+        "Base of the columns of each chunk of csr_indices, int32, not copied; None if columns are absolute.",
     )
 
     @property
     def width(self) -> int:
-        """Leading entries for which every row has room."""
+        """Number of leading entries of a row, including padding."""
         return self._matrix.parts()["ell_indices"].shape[1]
 
     def report(self, column: int | None = None) -> regions.RegionReport:
-        """Return how many entries the reference and the expansion region have, their longest rows and their sparsity.
+        """Return the number of entries, the longest row and the sparsity of the reference and the expansion region.
 
         Parameters
         ----------
         column : int, optional
-            The reference region is the columns before this one, 0 to n. By default it ends behind the last column of an
-            entry that leads, and with a symmetry at `boundary_column`.
+            The end of the columns of the reference region, 0 to n. By default it is the end of the columns of leading
+            entries, and with a symmetry `boundary_column`.
 
         Returns
         -------
         RegionReport
-            ``reference``, ``expansion`` and ``whole``: each has ``nonzeros``, ``longest`` and ``longest_row``, the
-            length and the number of its longest row, ``sparsity``, ``row_lengths``, and the columns from ``first`` to
-            ``end``. A table by `str()`, plain values by ``to_dict()``. Of a transposed view the regions are those of a
-            copy, ``A.T.copy()``, which chooses its boundary anew.
+            It has the regions ``reference``, ``expansion`` and ``whole``, each with ``nonzeros``, ``longest`` and
+            ``longest_row`` (the length and the number of its longest row), ``sparsity``, ``row_lengths``, and the
+            columns from ``first`` to ``end``. `str()` gives a table, ``to_dict()`` plain values. For a transposed view,
+            the regions are those of the copy ``A.T.copy()``, which chooses its own boundary.
 
         Raises
         ------
         ValueError, TypeError
-            For a column that is no whole number from 0 to n.
+            If `column` is not an integer from 0 to n.
 
         Notes
         -----
-        Takes O(nnz) time, and up to twice the bytes of the matrix in csr, on the host.
+        The cost is O(nnz) time, and up to twice the bytes of the matrix in csr, on the host.
 
         Examples
         --------
         >>> import diagsparse as ds
         >>> A = ds.ellcsr_array(ds.gallery.ci_matrix(1000, seed=0), boundary=20)
-        >>> found = A.report()
-        >>> found.reference.nonzeros, found.reference.end, found.expansion.longest
+        >>> report = A.report()
+        >>> report.reference.nonzeros, report.reference.end, report.expansion.longest
         (20000, 100, 19)
-        >>> round(found.reference.sparsity, 3), round(found.expansion.sparsity, 3)
+        >>> round(report.reference.sparsity, 3), round(report.expansion.sparsity, 3)
         (0.8, 0.99)
         """
         matrix: Any = self.copy() if self._op & 1 else self

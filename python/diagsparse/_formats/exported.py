@@ -1,7 +1,7 @@
-"""Arrays that a matrix gives out to be written to, where kernels cannot read what is in a user's hands.
+"""Writable copies of arrays that kernels must not read without validation.
 
-A user gets a copy. As long as somebody may write to it, every use of the matrix compares it with what it held before,
-and takes over what was written: native code asks the exporter of the matrix (``src/cpp/bind/exports.hpp``).
+The user gets a copy of an array. As long as it is referenced, every use of the matrix compares it with its last state
+and applies the changes: native code calls the exporter of the matrix (``src/cpp/bind/exports.hpp``).
 """
 
 from __future__ import annotations
@@ -14,44 +14,44 @@ import numpy as np
 
 
 class Exporter(Protocol):
-    """What stands for a matrix in native code as long as arrays of it may be written to."""
+    """Represents a matrix in native code while exported arrays of it may be written to."""
 
     @property
     def values(self) -> np.ndarray:
-        """The stored values, in the order in which the user sees them."""
+        """The stored values, in the user's order."""
 
     def array(self, name: str) -> np.ndarray | None:
-        """Return an array of the matrix to write to, the same as long as somebody holds it; None after the end."""
+        """Return a writable array of the matrix, the same while it is referenced; None if the exporter has ended."""
 
     def native(self, format: str) -> Any:
-        """Return the matrix as the arrays describe it now; None at the end: nobody holds one, and nothing changed."""
+        """Return the matrix that the arrays describe; None, and end, if none of them is referenced or changed."""
 
 
 def exported_array(native: Any, exporter: Callable[[Any], Exporter], name: str) -> np.ndarray:
-    """Return an array of a native matrix to write to; `exporter` makes what follows what is written there."""
+    """Return a writable array of a native matrix; `exporter` creates the object that tracks its changes."""
     while True:
         known: Exporter = native.exporter or native.export_by(exporter(native.as_made))
         if (array := known.array(name)) is not None:
             return array
-        native.drop_exporter(known)  # which ended; Ctrl-C may have come before native code gave it up
+        native.drop_exporter(known)  # it has ended, but Ctrl-C may have interrupted native code before it was dropped
 
 
 class WritableCopy:
-    """An array in a user's hands."""
+    """A copy of an array that a user may write to."""
 
     def __init__(self, memory: np.ndarray) -> None:
         self.memory = memory
         self._given: weakref.ref[np.ndarray] | None = None
 
     def array(self) -> np.ndarray:
-        """Return the array over this memory, the same one as long as somebody holds it."""
+        """Return the array on this memory, the same one while it is referenced."""
         array = None if self._given is None else self._given()
         if array is None:
-            # Its base is no array of NumPy's. So views of it keep it alive, and not only the memory.
+            # Its base is not a NumPy array, so that views of it reference the array and not only the memory.
             array = np.asarray(self.memory.data)
             self._given = weakref.ref(array)
         return array
 
     def held(self) -> bool:
-        """Whether somebody may write to it."""
+        """Whether the array is still referenced, so that it may be written to."""
         return self._given is not None and self._given() is not None

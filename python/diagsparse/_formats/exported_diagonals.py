@@ -1,4 +1,4 @@
-"""Diagonals as SciPy aligns them, by column, that users may write to: the matrix has them by row."""
+"""Writable diagonals aligned by column, as in SciPy; the matrix stores them aligned by row."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from .exported import WritableCopy
 
 
 class ExportedDiagonals:
-    """The array that `dia_array.data` gave out, and the values: what is written to one of them is carried to the other.
+    """Keeps the exported array of `dia_array.data` and the values of the matrix equal after writes to either.
 
-    What was written to both counts as in the array.
+    If both were written to, the array takes precedence.
     """
 
     def __init__(self, native: Any) -> None:
         self._native, self._matrix = native, SparseArray._wrap(native)
         self._lock = threading.RLock()
         self._data: WritableCopy | None = None
-        self._seen = np.empty(0)  # what the array held when both were the same
+        self._snapshot = np.empty(0)  # the array when both were equal last
         self._ended = False
 
     def array(self, name: str) -> np.ndarray | None:
-        """Return the array, the same one as long as somebody holds it; None after the end."""
+        """Return the array, the same one while it is referenced; None if the exporter has ended."""
         with self._lock:
             if self._ended:
                 return None
             if self._data is None:
                 self._data = WritableCopy(column_aligned(self._matrix))
-                self._seen = self._data.memory.copy()
+                self._snapshot = self._data.memory.copy()
             self._exchange()
             return self._data.array()
 
     @property
     def values(self) -> np.ndarray:
-        """The stored values, by row."""
+        """The stored values, aligned by row."""
         with self._lock:
             self._exchange()
             return self._native.values
 
     def native(self, format: str) -> Any:
-        """Return the matrix, None if nobody holds the array any more."""
+        """Return the matrix, None if the array is no longer referenced."""
         with self._lock:
             held = self._data is not None and self._data.held()
             self._exchange()
@@ -52,16 +52,16 @@ class ExportedDiagonals:
             return self._native if held else None
 
     def _exchange(self) -> None:
-        """Carry what was written to the array to the values, and then the values to the array."""
+        """Copy changes of the array to the values, and then the values to the array."""
         if self._data is None:
             return
-        for array, seen, values in self._diagonals(self._data.memory, self._seen):
-            written = array != seen
+        for array, snapshot, values in self._diagonals(self._data.memory, self._snapshot):
+            written = array != snapshot
             values[written] = array[written]
-            array[...] = seen[...] = values
+            array[...] = snapshot[...] = values
 
     def _diagonals(self, *data: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yield each diagonal of arrays by column, and its values, as integers: a NaN equals itself then."""
+        """Yield each diagonal of arrays aligned by column, and its values, as integers, so that NaNs compare equal."""
         bits = np.dtype(f"u{self._native.values.real.itemsize}")
         rows = {k: row for row, k in enumerate(self._matrix.offsets.tolist())}
         for k, first, values in self._matrix._format.diagonals(self._matrix):
@@ -70,8 +70,8 @@ class ExportedDiagonals:
 
 
 def column_aligned(a: SparseArray) -> np.ndarray:
-    """Return a copy of the diagonals as SciPy aligns them, in the order of `offsets`."""
-    theirs = a.to_scipy("dia")
-    order = {k: row for row, k in enumerate(theirs.offsets.tolist())}
-    made: np.ndarray = theirs.data[[order[k] for k in a.offsets.tolist()]]
-    return made
+    """Return a copy of the diagonals aligned by column, in the order of `offsets`."""
+    data = a.to_scipy("dia")
+    order = {k: row for row, k in enumerate(data.offsets.tolist())}
+    result: np.ndarray = data.data[[order[k] for k in a.offsets.tolist()]]
+    return result

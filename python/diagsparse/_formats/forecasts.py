@@ -1,6 +1,6 @@
-"""What a matrix needs in a format, and the temporary memory of a conversion: the answers of one that only converts.
+"""Forecasts of the memory of a matrix in a format and of conversions; generic implementations via csr.
 
-All that is asked of a matrix for it is in its `Summary`.
+They depend on a matrix only through its `Summary`.
 """
 
 from __future__ import annotations
@@ -20,99 +20,99 @@ from .._matrix.workspaces import at_most, sorting, table_of_diagonals
 
 
 class Forecasts:
-    """The part of `Format` that counts bytes, and what it counts them by."""
+    """The part of `Format` that computes bytes, and the statistics that they depend on."""
 
     name: str
     who: str  # its class, in errors
     own_layout: Any
 
     def nbytes(self, s: Summary, **options: int) -> int:
-        """Return the bytes of a matrix in this format, with these options of its layout."""
+        """Return the bytes of a matrix in this format with these layout options."""
         raise NotImplementedError
 
     def forecast_of_copy(self, a: SparseArray, s: Summary) -> int:
-        """Return the bytes of this transposed view laid out anew, in its own format; `s` has its own type."""
+        """Return the bytes of a copy of this transposed view in its own format and dtype."""
         return self.nbytes(s, **self.own_layout(a))
 
     def forecast_as(self, a: SparseArray, format: Any, s: Summary) -> int:
-        """Return the bytes of this matrix converted to another format; `s` has the type that arithmetic is done in."""
+        """Return the bytes of this matrix in another format; the item size of `s` is that of the widened dtype."""
         return format.nbytes(s)
 
     def count_stored(self, s: Summary) -> int:
-        """Return how many values it would store."""
+        """Return the number of values that the format would store."""
         return s.entries
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
-        """Return the bytes that are needed beside the result while it is made of a csr matrix."""
+        """Return the temporary bytes of the conversion from csr."""
         return 0
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        """Return the bytes that are needed beside the result while a csr matrix is made of this one."""
-        # The rows of a view are made first as they lie, and then turned or conjugated.
+        """Return the temporary bytes of the conversion to csr."""
+        # The matrix of a view is converted to csr first, and then transposed or conjugated.
         common = FORMATS[COMMON]
         return common.nbytes(s) + common.from_csr_workspace(s, a._backend) if a._op else 0
 
     def workspace(self, s: Summary, a: SparseArray, **options: int) -> int:
-        """Return the bytes that are needed beside the result while `a`, of another format, becomes it: through csr."""
+        """Return the temporary bytes of the conversion from `a`, which has another format, via csr."""
         common = FORMATS[COMMON]
         if self is common:
             return a._format.to_csr_workspace(a, s)
         back = self.from_csr_workspace(s, a._backend, **options)
-        if a._format.name == COMMON:  # of whose conjugate a copy is made
+        if a._format.name == COMMON:  # a conjugate is copied first
             return back + a.nbytes if a._op else back
         return common.nbytes(s) + max(a._format.to_csr_workspace(a, s) - self.nbytes(s, **options), back)
 
     def peak_from_scipy(self, a: Any, ours: SparseArray, s: Summary) -> int:
-        """Return the bytes that are needed to make this of a SciPy array of any format but dia, as csr `ours`."""
-        there = self.nbytes(s) + self.workspace(s, ours) + self.held_beside(a, ours)
-        return max(FORMATS[COMMON].peak_from_scipy(a, ours, s), there)
+        """Return the bytes needed to build this from a SciPy array, not dia; `ours` is that array as csr."""
+        converting = self.nbytes(s) + self.workspace(s, ours) + self.unshared_nbytes(a, ours)
+        return max(FORMATS[COMMON].peak_from_scipy(a, ours, s), converting)
 
-    def held_beside(self, a: Any, csr: SparseArray) -> int:
-        """Return the bytes that a csr matrix takes beside the SciPy array that it was made of."""
+    def unshared_nbytes(self, a: Any, csr: SparseArray) -> int:
+        """Return the bytes of a csr matrix that it does not share with the SciPy array it was built from."""
         shared = a.format == COMMON and np.may_share_memory(csr.values, a.data)
         return csr.nbytes - (csr.values.nbytes if shared else 0)
 
     def require(
         self, s: Summary, max_bytes: int | None, backend: Backend, a: SparseArray | None = None, held: int = 0,
-        beside: int = 0, **options: int,
+        temporary: int = 0, **options: int,
     ) -> None:  # fmt: skip
-        """Raise where the format cannot hold the matrix, or its bytes exceed the limit.
+        """Raise if the format cannot hold the matrix, or the matrix does not fit into memory or the limit.
 
-        What is needed beside it while it is made of `a` counts, and in a limit of the user's what is `held` already;
-        of other origins `beside` is told.
+        The temporary bytes of the conversion from `a` count as well; without `a` they are passed as `temporary`. For a
+        user's limit, `held` bytes that are in use already also count.
         """
         self.check_shape(s.shape, backend.core)
         if max_bytes is None and self.bound(s, **options) < memory.SMALL:
             return
-        beside = beside if a is None else self.workspace(s, a, **options)
-        beside += 0 if max_bytes is None else held
-        nbytes = self.nbytes(s, **options) + beside
+        temporary = temporary if a is None else self.workspace(s, a, **options)
+        temporary += 0 if max_bytes is None else held
+        nbytes = self.nbytes(s, **options) + temporary
         if not memory.fits(nbytes, max_bytes, backend):
-            memory.require(nbytes, max_bytes, *self.what(s), backend, beside)
+            memory.require(nbytes, max_bytes, *self.what(s), backend, temporary)
 
     def bound(self, s: Summary, **options: int) -> int:
-        """Return bytes that are enough in any case, even if every value took a row or a column to itself."""
+        """Return an upper bound of the bytes, even if every value had a row or a column of its own."""
         return at_most(s.stored, s.shape)
 
     def what(self, s: Summary) -> tuple[str, str]:
-        """Return what is said of a matrix that does not fit, and what would fit in its place."""
+        """Return a description of a matrix that does not fit, and of an alternative, for errors."""
         return f"{self.who}: {s.entries} entries of a {s.shape[0]} x {s.shape[1]} matrix", ""
 
     def check_shape(self, shape: tuple[int, int], core: Any) -> None:
         """Raise ValueError for a shape that the format cannot hold."""
         core.check_shape(self.name, *shape)
 
-    def foresee(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
-        """Raise, before anything is done, where `a` is known to be too large in this format; its maker looks again."""
+    def check_forecast(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
+        """Raise early if `a` is known to be too large for this format; the conversion checks again."""
 
-    def foresee_diagonal(self, a: SparseArray, k: int) -> None:
-        """Raise where a copy of diagonal `k` does not fit."""
+    def check_diagonal_fits(self, a: SparseArray, k: int) -> None:
+        """Raise MemoryError if a copy of diagonal `k` does not fit."""
         if max(a._shape) * a._dtype.itemsize > memory.SMALL:
             memory.require_free(diagonal_length(a._shape, k) * a._dtype.itemsize, f"diagonal: offset {k}")
 
-    # ---- what forecasts ask of a matrix -------------------------------------------------------------
+    # ---- statistics of a matrix -------------------------------------------------------------------
     def summary(self, a: SparseArray) -> Summary:
-        """Return what forecasts ask of a matrix in this format."""
+        """Return the summary of a matrix in this format."""
         return Summary(
             a.shape, widened(a.dtype).itemsize, a.nnz, entries=lambda: self.entries(a),
             offsets=lambda: self.occupied(a), fill=lambda: self.fill(a), row_lengths=lambda: self.row_lengths(a),
@@ -121,38 +121,38 @@ class Forecasts:
         )  # fmt: skip
 
     def entries(self, a: SparseArray) -> int:
-        """Count what this matrix would store entry by entry."""
+        """Return the number of entries that this matrix has in csr."""
         return a.nnz
 
     def occupied(self, a: SparseArray) -> np.ndarray:
-        """Return the offsets of the diagonals on which something is stored, ascending."""
+        """Return the offsets of the diagonals that have entries, ascending."""
         return a._core.occupied_diagonals(*self.in_rows(a))
 
     def fill(self, a: SparseArray) -> np.ndarray:
-        """Return how many entries lie on each of these diagonals."""
+        """Return the number of entries on each of these diagonals."""
         return a._core.entries_on_diagonals(*self.in_rows(a))
 
     def row_lengths(self, a: SparseArray) -> np.ndarray:
-        """Return the lengths that rows have, ascending, and how many rows have each: shape (k, 2)."""
+        """Return the distinct row lengths, ascending, and the number of rows of each: shape (k, 2)."""
         return np.array(a._core.row_lengths(*self.in_rows(a)), np.int64).reshape(-1, 2)
 
     def leading_entries(self, a: SparseArray, **limits: int) -> tuple[int, int]:
-        """Return how many entries lead: of the row with most of them, and of all rows."""
+        """Return the number of leading entries: the maximum of a row, and the total."""
         return a._core.leading_entries(*self.in_rows(a), limits)
 
     def occupied_blocks(self, a: SparseArray, size: int) -> int:
-        """Return how many ``size x size`` blocks hold entries."""
+        """Return the number of ``size x size`` blocks that have entries."""
         return a._core.occupied_blocks(*self.in_rows(a), size)
 
     def positions_in_slices(self, a: SparseArray, height: int, sigma: int) -> int:
-        """Return the places of slices of `height` rows, sorted in windows of `sigma` rows."""
+        """Return the number of positions in slices of `height` rows, sorted in windows of `sigma` rows."""
         m = a._shape[0]
         ordered = 4 * m + sorting(m, 0, a._backend) if sigma > 1 else 0
         return a._core.places_in_slices(*self.in_rows(a, 8 * (m // height + 2) + ordered), height, sigma)
 
-    def in_rows(self, a: SparseArray, beside: int = 0) -> tuple[Any, int]:
-        """Return this view as native code is asked for what follows from the places of entries: it makes csr of it."""
-        nbytes = beside + table_of_diagonals(a._shape, a.nnz)  # of counts
+    def in_rows(self, a: SparseArray, temporary: int = 0) -> tuple[Any, int]:
+        """Return the native arguments of this view for statistics of entries, which native code computes via csr."""
+        nbytes = temporary + table_of_diagonals(a._shape, a.nnz)  # of counts
         if a._format.name != COMMON:
             common, s = FORMATS[COMMON], Summary(a.shape, widened(a.dtype).itemsize, a.nnz)
             nbytes += common.nbytes(s) + self.to_csr_workspace(a, s)
@@ -160,9 +160,9 @@ class Forecasts:
         return widen(a)._matrix, a._op
 
     def symmetry_of_values(self, a: SparseArray) -> str | None:
-        """Return the first symmetry that the values have, None where they have none."""
+        """Return the first symmetry that the values have, None for none."""
         if a._shape[0] != a._shape[1]:
             return None
-        csr = convert(a, COMMON)  # a conjugate has the symmetries of its origin
+        csr = convert(a, COMMON)  # conjugation does not change symmetries
         bits = csr._core.symmetries(csr._matrix)
         return next((name for bit, name in SYMMETRIES.items() if bits & bit), None)

@@ -1,8 +1,8 @@
-"""What depends on the format, and the answers of one that only converts: all of them by way of csr.
+"""Everything that depends on the format, with generic implementations via csr.
 
-A format is one object, the attribute ``_format`` of its class of matrices, and the rest of the library asks it.
-Families of formats that know better override the answers: `diagonal.Diagonals` (dia, hm, cdm) and `indexed.Entries`
-(csr, csc, coo). Whatever is not here is the same for every format.
+A format is one object, the attribute ``_format`` of its matrix class, whose methods the rest of the library calls.
+Families of formats with implementations of their own override them: `diagonal.Diagonals` (dia, hm, cdm) and
+`indexed.Entries` (csr, csc, coo). Everything else is the same for all formats.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .packing import UNPACKED, Packing
 
 
 class Format(Forecasts):
-    """A format that converts to csr and from it, and what it says of its layout."""
+    """A format: its layout, and its conversions to and from csr."""
 
     array: type[SparseArray]  # the class of its matrices
 
@@ -38,28 +38,28 @@ class Format(Forecasts):
         self.family = self.family or name
 
     family: str = ""  # formats of one family convert, add and multiply among themselves
-    structure: ClassVar[tuple[str, ...]] = ()  # the parts beside the values that a matrix is made of
-    optional: ClassVar[tuple[str, ...]] = ()  # those that it may have besides
-    derived: ClassVar[tuple[str, ...]] = ()  # those that follow from the others
-    parts_are: ClassVar[dict[str, Any]] = {}  # the options that describe parts as `parts` returns them
-    two_dimensional: ClassVar[tuple[str, ...]] = ()  # the parts that have two dimensions, the values among them
-    padded = several = False  # whether some values lie in no place, never read; whether it is several matrices in one
-    drops_zeros: ClassVar[bool] = False  # whether conversions to csr and mdia leave out the zeros that are stored
-    options: ClassVar[dict[str, Callable[[Any, str], Any]]] = {}  # of the layout: name, and what checks a value
+    structure: ClassVar[tuple[str, ...]] = ()  # the required component arrays in addition to the values
+    optional: ClassVar[tuple[str, ...]] = ()  # the optional ones
+    derived: ClassVar[tuple[str, ...]] = ()  # those that are determined by the others
+    parts_are: ClassVar[dict[str, Any]] = {}  # the options that describe component arrays as `parts` returns them
+    two_dimensional: ClassVar[tuple[str, ...]] = ()  # the two-dimensional arrays, including the values
+    padded = several = False  # whether there is padding, never read; whether it consists of several matrices
+    drops_zeros: ClassVar[bool] = False  # whether conversions to csr and mdia drop explicit zeros
+    options: ClassVar[dict[str, Callable[[Any, str], Any]]] = {}  # options of the layout, and functions that check them
     packs: ClassVar[bool] = False  # whether diagonals may be packed: one triangle, one period
     narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
-    batched: ClassVar[bool] = False  # whether matrices of one layout make a batch
+    batched: ClassVar[bool] = False  # whether there are batches of the format
     by_column: ClassVar[bool] = False  # whether drawings are coloured by column
-    nearest: ClassVar[str] = COMMON  # the format of CuPy's that is most like this one
-    triangles: ClassVar[bool] = False  # whether their plans take one triangle
-    own_products: ClassVar[bool] = False  # whether products inside the family have kernels of their own, else as csr
-    triangular_products: ClassVar[bool] = False  # whether their plans make one half of a symmetric or Hermitian product
-    multiplies: ClassVar[dict[str, str]] = {}  # formats in which products with other families are made
+    nearest: ClassVar[str] = COMMON  # the most similar format of CuPy
+    triangles: ClassVar[bool] = False  # whether plans can compute one triangle
+    own_products: ClassVar[bool] = False  # whether products within the family have kernels, else they run in csr
+    triangular_products: ClassVar[bool] = False  # whether plans compute one triangle of symmetric or Hermitian products
+    multiplies: ClassVar[dict[str, str]] = {}  # formats in which products with other families are computed
 
     from_parts = from_arrays.from_parts
     from_tuple = from_arrays.from_tuple
     from_device_tuple = from_arrays.from_device_tuple
-    of_arrays = from_arrays.of_arrays
+    from_component_arrays = from_arrays.from_component_arrays
     names = from_arrays.names
     by_name = from_arrays.by_name
     given_shape = from_arrays.given_shape
@@ -68,14 +68,14 @@ class Format(Forecasts):
     moved = from_arrays.moved
 
     def packing(self, a: SparseArray) -> Packing:
-        """Return the options that a pickle and a file need besides the parts: none."""
+        """Return the options that pickles and files store in addition to the component arrays: none."""
         return UNPACKED
 
     # ---- conversions ------------------------------------------------------------------------------
     def from_csr(self, csr: SparseArray, max_bytes: int | None, held: int = 0, **options: int) -> SparseArray:
-        """Return a csr matrix, which may be a conjugate, in this format, on its device; `options` are checked.
+        """Return a csr matrix, which may be a conjugate view, in this format, on its device; `options` are checked.
 
-        `held` bytes were taken on the way to it, and count for the user's limit.
+        `held` bytes are already in use for the conversion, and count towards the user's limit.
         """
         if csr._op:
             csr, held = csr.copy(), held + csr.nbytes
@@ -86,44 +86,44 @@ class Format(Forecasts):
 
     def to_csr(self, a: SparseArray, max_bytes: int | None = None, held: int = 0) -> SparseArray:
         """Return this view as a csr matrix, on its device."""
-        FORMATS[COMMON].foresee(a, max_bytes, held)
+        FORMATS[COMMON].check_forecast(a, max_bytes, held)
         return a._wrap(a._core.convert(widen(a)._matrix, a._op, COMMON))
 
     def like(self, a: SparseArray, csr: SparseArray) -> SparseArray:
-        """Return a csr matrix in this one's format and with its options."""
+        """Return a csr matrix in the format and with the options of `a`."""
         return self.from_csr_as(csr, self.layout(a))
 
     def from_csr_as(
         self, csr: SparseArray, layout: dict[str, int], max_bytes: int | None = None, held: int = 0
     ) -> SparseArray:
-        """Return a csr matrix in a layout of another one's, for which nobody asked; it may give way."""
+        """Return a csr matrix in a layout that was not requested, so that it may be adapted if it does not suit."""
         return self.from_csr(csr, max_bytes, held, **layout)
 
     def completed(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
-        """Return the options of the layout, with what suits the matrix in the place of those that nobody gave."""
+        """Return the layout options, with missing ones chosen for the matrix."""
         return options
 
     def rebuilt_from_csr(self, a: SparseArray, csr: SparseArray) -> SparseArray:
-        """Return this matrix, which is in csr, in its own layout and type."""
+        """Return `csr`, which has the elements of `a`, in the layout and dtype of `a`."""
         return self.from_csr_as(csr, self.own_layout(a)).astype(a._dtype, copy=False)
 
     def reordered(self, a: SparseArray, csr: SparseArray) -> SparseArray:
-        """Return this matrix with its rows and columns in another order, which is in csr, as `like` does.
+        """Return `csr`, which is `a` with rows and columns in another order, as `like` does.
 
-        Symmetric or hermitian storage stays so.
+        Symmetric or Hermitian storage is preserved.
         """
         return self.like(a, csr)
 
     def own_layout(self, a: SparseArray) -> dict[str, Any]:
-        """Return the options of the layout of this view laid out anew; what is made of it may have others."""
+        """Return the layout options of a copy of this view; derived matrices may have others."""
         return self.layout(a)
 
     def layout(self, a: SparseArray) -> dict[str, int]:
-        """Return the options of the layout that this matrix has, and that its copies keep."""
+        """Return the layout options that derived matrices inherit."""
         return {}
 
-    def within(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
-        """Return another format of the same family in this one."""
+    def from_family(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+        """Return a matrix of the same family in this format."""
         raise NotImplementedError
 
     def for_diagonals(self) -> Format:
@@ -133,7 +133,7 @@ class Format(Forecasts):
     def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
         """Return the format in which a product with another matrix of the family is computed.
 
-        `repeated`: by a plan of the user, which may run many times; `named`: by a kernel that the user named.
+        `repeated`: by a user's plan, which may run many times; `named`: with a kernel that the user named.
         """
         return self
 
@@ -144,39 +144,39 @@ class Format(Forecasts):
     def from_scipy(
         self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Backend = CPU
     ) -> SparseArray:
-        """Build from a SciPy array of any format but dia; `target` is where a layout is made best."""
-        kept = value_dtype(a.dtype, dtype, f"{self.who}")
+        """Build from a SciPy array of any format but dia; the conversion from csr runs on `target`."""
+        dtype = value_dtype(a.dtype, dtype, f"{self.who}")
         self.check_shape(a.shape, CPU.core)
         common = FORMATS[COMMON]
         common.check_shape(a.shape, CPU.core)
-        csr = common.from_scipy(a, kept, False, max_bytes)
-        made = self.from_csr(csr.to(target.name), max_bytes, self.held_beside(a, csr))
-        return unshared(made, csr, max_bytes) if copy and target is CPU else made
+        csr = common.from_scipy(a, dtype, False, max_bytes)
+        result = self.from_csr(csr.to(target.name), max_bytes, self.unshared_nbytes(a, csr))
+        return unshared(result, csr, max_bytes) if copy and target is CPU else result
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
-        """Return a matrix that stores nothing."""
-        common, nothing = FORMATS[COMMON], Summary.of_nothing(shape, dtype.itemsize)
-        self.require(nothing, None, backend, beside=common.nbytes(nothing))
+        """Return a matrix without entries."""
+        common, nothing = FORMATS[COMMON], Summary.empty(shape, dtype.itemsize)
+        self.require(nothing, None, backend, temporary=common.nbytes(nothing))
         return self.from_csr(common.empty(shape, dtype, backend), None)
 
-    def anew(self, a: SparseArray) -> SparseArray:
-        """Return what this transposed view shows, in a layout of its own."""
+    def materialized(self, a: SparseArray) -> SparseArray:
+        """Return a copy of this transposed view with component arrays of its own."""
         return self.rebuilt_from_csr(a, self.to_csr(a))
 
-    def diagonal_to_read(self, a: SparseArray, k: int) -> np.ndarray:
-        """Return the same for a sum: where it lies, if that is possible, and empty where nothing is stored."""
+    def diagonal_values(self, a: SparseArray, k: int) -> np.ndarray:
+        """Return a diagonal for reading, without a copy if possible; empty if it is not stored."""
         return a.diagonal(k)
 
     def sort_in_place(self, a: SparseArray) -> None:
-        """Bring stored values into the order of the layout, where a user left them in another one."""
+        """Sort the stored values if the user left them in another order."""
 
-    # ---- what is shown ----------------------------------------------------------------------------
+    # ---- representations --------------------------------------------------------------------------
     def description(self, a: SparseArray) -> str:
-        """Return what the one-line repr says of the layout."""
+        """Return the description of the layout in the one-line repr."""
         return ""
 
     def draw(self, a: SparseArray, width: float, height: float) -> tuple[str, str]:
-        """Return a drawing of a large matrix as SVG, and what to say of it."""
+        """Return a drawing of a large matrix as SVG, and its caption."""
         return drawing.density(self.to_csr(a), width, height)
 
     def drawn_diagonals(self, a: SparseArray) -> list[cells.Drawn]:
@@ -184,11 +184,11 @@ class Format(Forecasts):
         return []
 
     def draw_cells(self, a: SparseArray) -> list[Any]:
-        """Return what to draw of a small matrix: a cell for each value."""
+        """Return the drawing of a small matrix: a cell for each value."""
         return cells.of_entries(a)
 
     def draw_layout(self, a: SparseArray, small: bool) -> tuple[str, str]:
-        """Return a drawing of the parts as SVG, with values where it is small, and what to say of it."""
+        """Return a drawing of the component arrays as SVG, with values if it is small, and its caption."""
         return drawing.parts_of(a, small)
 
     # ---- construction -----------------------------------------------------------------------------
@@ -196,14 +196,14 @@ class Format(Forecasts):
         self, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
         target: Backend | None, layout: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
-        """Return the matrix that the constructor's arguments describe; `layout` are options of the format."""
+        """Return the matrix for these arguments of the constructor; `layout` are options of the format."""
         options = self.checked_options(layout)
         if not options:
             return construct.build(self, arg, shape, dtype, copy, max_bytes, target)
         return construct.with_options(self, arg, shape, dtype, max_bytes, target, options)
 
     def checked_options(self, layout: dict[str, Any]) -> dict[str, int]:
-        """Return the options that a user gave for the layout as native code takes them; None is one that is not."""
+        """Return the user's layout options for native code, without those that are None."""
         if unknown := sorted(set(layout) - set(self.options)):
             there = f"expected {', '.join(self.options)}" if self.options else "the format has none"
             raise TypeError(f"{self.who}: no option {', '.join(unknown)}; {there}")
@@ -211,7 +211,7 @@ class Format(Forecasts):
         return {name: value for name, value in options.items() if value is not None}
 
     # ---- sums and elements -----------------------------------------------------------------------
-    onto = by_csr.onto
+    write_dense = by_csr.write_dense
     count_nonzero = by_csr.count_nonzero
     added = by_csr.added
     multiplied = by_csr.multiplied
@@ -225,29 +225,29 @@ class Format(Forecasts):
     extreme = by_csr.extreme
     element = by_csr.element
     window = by_csr.window
-    row_to_read = by_csr.row_to_read
+    scipy_row = by_csr.scipy_row
 
     def terms(self, matrix: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        """Return this matrix and another one as `added` takes them: unpacked, and of one family or with a partner."""
+        """Return both operands of `added`: unpacked, and the other one converted if the families differ."""
         a, b = unpacked(matrix), unpacked(other)
-        alike = a._format is b._format or a._format.family == b._format.family
-        return a, b if alike else a._format.partner(a, b)
+        same_family = a._format is b._format or a._format.family == b._format.family
+        return a, b if same_family else a._format.partner(a, b)
 
     def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        """Return a matrix of another family as `added` takes it."""
+        """Return a matrix of another family as an operand of `added`."""
         return convert(other, COMMON)
 
-    def united(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        """Return the sum with one of this format and dtype, on the entries that one of both stores, zero or not."""
+    def sum_on_union(self, a: SparseArray, other: SparseArray) -> SparseArray:
+        """Return the sum with a matrix of this format and dtype, on the union of the stored entries, zero or not."""
         return self.added(a, other, 1, 1)
 
     def factors(self, a: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        """Return this matrix and another one as `multiplied` takes them; as csr, where two families are left."""
+        """Return both operands of `multiplied`; if their families differ, they are then converted to csr."""
         return unpacked(a), unpacked(other)
 
-    def add_values(self, a: SparseArray, made: SparseArray, beta: Any) -> None:
-        """Write ``made + beta self`` to these values; `made` has the same structure."""
-        a._core.add_scaled(1.0, made._matrix, beta, a._matrix)
+    def add_values(self, a: SparseArray, result: SparseArray, beta: Any) -> None:
+        """Write ``result + beta a`` to the values of `a`; `result` has the same structure."""
+        a._core.add_scaled(1.0, result._matrix, beta, a._matrix)
 
     # ---- products ---------------------------------------------------------------------------------
     def matmul(self, a: SparseArray, b: SparseArray) -> SparseArray:
@@ -258,25 +258,25 @@ class Format(Forecasts):
         self, a: SparseArray, b: SparseArray, format: str | None, kernel: str | None, out: SparseArray | None,
         max_bytes: int | None, profile: bool,
     ) -> Any:  # fmt: skip
-        """Return the sparse product, with `profile` and the seconds of its stages."""
+        """Return the sparse product, and with `profile` also the seconds of its stages."""
         if profile:
             return profiled(a, b, out, format=format, kernel=kernel, max_bytes=max_bytes)
-        return MatmulPlan(a, b, format, kernel, max_bytes, into=out)(out=out)
+        return MatmulPlan(a, b, format, kernel, max_bytes, out=out)(out=out)
 
     def as_operand(self, a: SparseArray) -> SparseArray:
-        """Return this matrix as plans of products take it: unpacked."""
+        """Return this matrix as an operand of plans: unpacked."""
         return unpacked(a)
 
     def symmetry_of_product(self, a: SparseArray, b: SparseArray) -> int:
-        """Return the number of the symmetry that makes one half of the product enough, 0 for none."""
+        """Return the number of the symmetry that the product is known to have, 0 for none."""
         return 0
 
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        """Return the native plan of a product in this format, and the operands as its kernels take them."""
+        """Return the native plan of a product in this format, and the operands in the form that its kernels take."""
         raise NotImplementedError
 
     def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-        """Return an operand as these kernels take it, in place of a planned one (which was `packed` when given)."""
+        """Return an operand in the form that kernels take, like a planned one; `packed`: the user's operand was."""
         raise NotImplementedError
 
     def sum_of_products(
@@ -284,5 +284,5 @@ class Format(Forecasts):
         alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
         max_bytes: int | None,
     ) -> SparseArray:  # fmt: skip
-        """Return alpha times the sum of the products, plus beta c, of a family with products of its own."""
+        """Return alpha times the sum of the products, plus beta c, for families with kernels for products."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Matrices built from component arrays: of a user, of a file or a pickle, or of a matrix on another device."""
+"""Construction from component arrays: of a user, a file, a pickle, or a matrix on another device."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix import devices
-from .._matrix.gate import refuse_entries
 from .._matrix.sparse_array import SparseArray
+from .._matrix.validation import refuse_entries
 from .._matrix.workspaces import sorting
 
 
 def from_parts(format: Any, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
-    """Build from what `parts` of another matrix gave, in NumPy arrays; `packing` as in its pickle."""
+    """Build from the dict that `parts` of another matrix returned, as NumPy arrays; `packing` as in its pickle."""
     if any(packing):
         raise ValueError(f"{format.who}: packing {packing}, but only diagonals are packed")
     structure = [(name, np.array(parts[name], order="C")) for name in format.names(parts)]
     values = np.require(parts["values"], requirements=["C", "A"])
-    return SparseArray._wrap(format.of_arrays(CPU, shape, values, structure))
+    return SparseArray._wrap(format.from_component_arrays(CPU, shape, values, structure))
 
 
-def moved(format: Any, a: SparseArray, target: Backend, carry: Callable[[Any], Any]) -> Any:
-    """Return the native matrix of the same arrays at another place, where `carry` copies them."""
+def moved(format: Any, a: SparseArray, target: Backend, copy_array: Callable[[Any], Any]) -> Any:
+    """Return the native matrix of the same arrays on another device, to which `copy_array` copies them."""
     parts = a._matrix.parts()
-    structure = [(name, carry(parts[name])) for name in format.names(parts)]
+    structure = [(name, copy_array(parts[name])) for name in format.names(parts)]
     shape = a._matrix.rows, a._matrix.cols
-    return format.of_arrays(target, shape, carry(parts["values"]), structure)
+    return format.from_component_arrays(target, shape, copy_array(parts["values"]), structure)
 
 
-def of_arrays(
+def from_component_arrays(
     format: Any, backend: Backend, shape: tuple[int, int], values: Any, structure: list[tuple[str, Any]]
 ) -> Any:
-    """Return the native matrix of these arrays, which lie at `place`; the gate looks at them."""
-    if format.several:  # which are merged, to see that no two of them have an entry at one place
+    """Return the native matrix of these arrays, which are on `backend`'s device; native code validates them."""
+    if format.several:  # validation merges them, to check that they have no entry in common
         stored, item = math.prod(values.shape), values.itemsize
         nbytes = 2 * (stored * (item + 4) + 8 * (shape[0] + 1)) + sorting(stored, item, backend)
         memory.require_free(nbytes, f"{format.who}: the check of its parts", backend)
@@ -48,45 +48,45 @@ def of_arrays(
 
 
 def names(format: Any, parts: Any) -> list[str]:
-    """Return the parts beside the values, those that are optional where they are given."""
+    """Return the names of the component arrays except the values, including given optional ones."""
     return [*format.structure, *(name for name in format.optional if name in parts)]
 
 
 def from_tuple(
     format, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
 ) -> SparseArray:
-    """Build from the parts that a user gave."""
+    """Build from a user's component arrays."""
     given = {name: as_numpy(part, format.who) for name, part in format.by_name(arg).items()}
-    kept = value_dtype(given["values"].dtype, dtype, format.who, narrow=format.narrow)
-    taken = given.pop("values")
-    values = np.array(taken, kept, order="C") if copy else np.require(taken, kept, ["C", "A"])
+    dtype = value_dtype(given["values"].dtype, dtype, format.who, narrow=format.narrow)
+    source = given.pop("values")
+    values = np.array(source, dtype, order="C") if copy else np.require(source, dtype, ["C", "A"])
     wanted = format.given_shape(shape)
     structure = [
         (name, _index(part, name, format.index_type(name, wanted, given), format.who)) for name, part in given.items()
     ]
-    return SparseArray._wrap(format.of_arrays(CPU, wanted, values, structure))
+    return SparseArray._wrap(format.from_component_arrays(CPU, wanted, values, structure))
 
 
 def from_device_tuple(
     format, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
 ) -> SparseArray:
-    """Do the same where some of the parts lie on a GPU."""
+    """Build from a user's component arrays, some of which are on a GPU."""
     given, who, backend = format.by_name(arg), format.who, devices.home(arg)
-    taken = given.pop("values")
-    kept = value_dtype(owners.dtype_of(taken), dtype, who, narrow=format.narrow)
-    values = owners.contiguous(owners.bring(taken, kept, backend, who, "a part"), kept, copy)
+    source = given.pop("values")
+    dtype = value_dtype(owners.dtype_of(source), dtype, who, narrow=format.narrow)
+    values = owners.contiguous(owners.as_device_array(source, dtype, backend, who, "a part"), dtype, copy)
     wanted, structure = format.given_shape(shape), []
     for name, part in given.items():
-        index, kept_index = owners.dtype_of(part), format.index_type(name, wanted, given)
-        if index.kind not in ("iu" if kept_index.kind == "i" else "u") or index.itemsize > kept_index.itemsize:
-            raise TypeError(f"{who}: {name} is of type {index}, expected {kept_index}")
-        brought = owners.bring(part, kept_index, backend, who, "a part")
-        structure.append((name, owners.contiguous(brought, brought.dtype, copy=True)))
-    return SparseArray._wrap(format.of_arrays(backend, wanted, values, structure))
+        index, index_dtype = owners.dtype_of(part), format.index_type(name, wanted, given)
+        if index.kind not in ("iu" if index_dtype.kind == "i" else "u") or index.itemsize > index_dtype.itemsize:
+            raise TypeError(f"{who}: {name} is of type {index}, expected {index_dtype}")
+        index_array = owners.as_device_array(part, index_dtype, backend, who, "a part")
+        structure.append((name, owners.contiguous(index_array, index_array.dtype, copy=True)))
+    return SparseArray._wrap(format.from_component_arrays(backend, wanted, values, structure))
 
 
 def in_order(format: Any, parts: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the parts that a user gave by their names in their order, None for an optional one that is missing."""
+    """Return a user's dict of component arrays as a tuple, with None for missing optional ones."""
     needed = "values", *format.structure
     known = *needed, *format.optional, *format.derived
     words = f"{format.who}: got parts {', '.join(map(str, parts)) or 'without names'}"
@@ -100,7 +100,7 @@ def in_order(format: Any, parts: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def by_name(format: Any, arg: tuple[Any, ...]) -> dict[str, Any]:
-    """Return the parts that a user gave in their order; None is an optional one that is missing."""
+    """Return a user's tuple of component arrays as a dict, without optional ones that are None."""
     names = ("values", *format.structure, *format.optional)
     refuse_entries(arg, format.who)
     if not 1 + len(format.structure) <= len(arg) <= len(names):
@@ -119,23 +119,23 @@ def by_name(format: Any, arg: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def given_shape(format: Any, shape: tuple[int, int] | None) -> tuple[int, int]:
-    """Return the shape that a user gave with the parts."""
+    """Return the user's shape; raise ValueError if there is none."""
     if shape is None:
-        raise ValueError(f"{format.who}: parts do not tell the shape; pass shape=(rows, columns)")
+        raise ValueError(f"{format.who}: parts do not determine the shape; pass shape=(rows, columns)")
     return shape
 
 
 def index_type(format: Any, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-    """Return the type in which the index array of this name is kept, in a matrix of this shape and these parts."""
+    """Return the dtype of the index array of this name, for a matrix of this shape and with these arrays."""
     return np.dtype(np.int64 if name.endswith("indptr") else np.int32)
 
 
-def _index(part: Any, name: str, kept: np.dtype, who: str) -> np.ndarray:
-    """Return a copy of an index array as native code reads it."""
+def _index(part: Any, name: str, dtype: np.dtype, who: str) -> np.ndarray:
+    """Return a copy of an index array in the given dtype; raise if it does not fit."""
     given = np.asarray(part)
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{who}: {name} is of type {given.dtype}, expected integers")
-    limits = np.iinfo(kept)
+    limits = np.iinfo(dtype)
     if given.size and not (limits.min <= given.min() and given.max() <= limits.max):
-        raise ValueError(f"{who}: {name} holds {given.min()} to {given.max()}, which does not fit {kept}")
-    return np.array(given, kept, order="C")
+        raise ValueError(f"{who}: {name} holds {given.min()} to {given.max()}, which does not fit {dtype}")
+    return np.array(given, dtype, order="C")

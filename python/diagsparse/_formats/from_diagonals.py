@@ -1,4 +1,4 @@
-"""How `dia`, `hm` and `cdm` are made: of parts, of a user's tuple, of parts on a GPU; and packed on the way."""
+"""Construction of `dia`, `hm` and `cdm` from component arrays on the CPU or a GPU, and packing."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix import construct, devices
-from .._matrix.gate import checked_shape, is_parts, private, refuse_entries
 from .._matrix.registry import COMMON, FORMATS, default_format
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._matrix.validation import checked_shape, is_parts, private, refuse_entries
 from .format import Format
 from .packing import UNPACKED, Packing, pack, packing_of
 
 
 def integer_labels(labels: Any, who: str, what: str) -> list[int]:
-    """Return offsets (or row indices) as a list of ints, or say why not."""
+    """Return offsets (or row indices) as a list of ints; raise TypeError or ValueError if they are invalid."""
     given = np.atleast_1d(as_numpy(labels, who))
     if given.size == 0:
         return []
@@ -38,33 +38,33 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
 
 
 class FromDiagonals(Format):
-    """A format whose matrices are built from values and offsets, or the rows where diagonals begin."""
+    """A format whose matrices are built from values and offsets (cdm: row indices)."""
 
-    part_options: tuple[str, ...] = ()  # the options of the constructor that say how parts are to be read
-    labels = "offsets"  # how the format names its diagonals
-    value_rows: ClassVar[bool] = True  # whether values have a row for each of them
+    part_options: tuple[str, ...] = ()  # options of the constructor for component arrays
+    labels = "offsets"  # the array that identifies the diagonals
+    value_rows: ClassVar[bool] = True  # whether values are two-dimensional, with a row for each label
     structure = ("offsets",)
 
     def zeros_on(
         self, shape: tuple[int, int], dtype: np.dtype, offsets: list[int], backend: Backend, packing: Packing = UNPACKED
     ) -> SparseArray:
-        """Return a matrix of zeros that stores these diagonals (ascending), packed so."""
+        """Return a matrix of zeros that stores these diagonals (ascending), with this packing."""
         symmetry, period = packing.codes()
         labels = backend.core.labels_for(self.name, *shape, offsets, symmetry)
         options = dtype.name, backend.index, symmetry, period
-        made: SparseArray = SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, None, *options))
-        return made
+        result: SparseArray = SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, None, *options))
+        return result
 
     def construct(
         self, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend | None,
         layout: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
-        """Build, and pack as the options say: the parts are packed already."""
+        """Build the matrix, and pack it unless it is given as component arrays, which are packed already."""
         who = self.who
         parts = is_parts(arg)
         given = {name: layout.pop(name) for name in self.part_options if name in layout}
         if given and not parts:
-            raise TypeError(f"{who}: {', '.join(given)} is for (values, {self.labels}); a matrix knows it")
+            raise TypeError(f"{who}: {', '.join(given)} is for (values, {self.labels}), got a matrix")
         packing = Packing.of(layout, who)
         if parts:
             shape = None if shape is None else checked_shape(shape, who)
@@ -75,35 +75,35 @@ class FromDiagonals(Format):
                 )
             make = self.from_device_pair if devices.on_gpu(arg) else self.from_pair
             return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
-        made: Any = construct.build(self, arg, shape, dtype, copy, max_bytes, target)
-        return pack(made, packing, max_bytes) if layout else made
+        result: Any = construct.build(self, arg, shape, dtype, copy, max_bytes, target)
+        return pack(result, packing, max_bytes) if layout else result
 
     def from_scipy(
         self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Backend = CPU
     ) -> SparseArray:
-        # Not by csr where that has no indices for the shape, or far more bytes of row pointers than of entries.
+        # Not via csr if its indices do not suffice for the shape, or its row pointers far exceed the entries.
         in_rows = default_format(a.shape) is FORMATS[COMMON]
         if in_rows and (a.format != "coo" or 8 * a.shape[0] <= max(memory.SMALL, 16 * a.nnz)):
             return super().from_scipy(a, dtype, copy, max_bytes, target)
-        kept = value_dtype(a.dtype, dtype, self.who)
-        return self.of_entries(private(a, self.who)[0].tocoo(copy=False), kept, max_bytes)
+        dtype = value_dtype(a.dtype, dtype, self.who)
+        return self.from_entries(private(a, self.who)[0].tocoo(copy=False), dtype, max_bytes)
 
-    def of_entries(self, a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
-        """Build from SciPy's coo, whose duplicates are summed, diagonal by diagonal."""
-        beside = (16 + (a.data.dtype != dtype) * dtype.itemsize) * a.nnz  # two arrays of int64, and the values cast
-        memory.require(beside, max_bytes, f"{self.who}: the offsets of {a.nnz} entries")
+    def from_entries(self, a: Any, dtype: np.dtype, max_bytes: int | None) -> SparseArray:
+        """Build from a SciPy coo, summing duplicates, without csr."""
+        temporary = (16 + (a.data.dtype != dtype) * dtype.itemsize) * a.nnz  # two arrays of int64, and the values cast
+        memory.require(temporary, max_bytes, f"{self.who}: the offsets of {a.nnz} entries")
         row, col = a.coords
         offset = np.subtract(col, row, dtype=np.int64)
         offsets = np.unique(offset)
         s, held = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: offsets), row.nbytes + col.nbytes
-        self.require(s, max_bytes, CPU, held=held, beside=beside)
-        made: Any = self.zeros_on(a.shape, dtype, offsets.tolist(), CPU)
-        spans = made._format.spans(made)
+        self.require(s, max_bytes, CPU, held=held, temporary=temporary)
+        result: Any = self.zeros_on(a.shape, dtype, offsets.tolist(), CPU)
+        spans = result._format.spans(result)
         diagonal = np.searchsorted(spans[:, 0], offset)
         position = np.take(spans[:, 3] - spans[:, 1], diagonal, out=offset, mode="clip")  # of row 0
         position += row
-        np.add.at(made._matrix.values.ravel(), position, a.data.astype(dtype, copy=False))
-        return made
+        np.add.at(result._matrix.values.ravel(), position, a.data.astype(dtype, copy=False))
+        return result
 
     def from_parts(self, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
         who = self.who
@@ -118,22 +118,22 @@ class FromDiagonals(Format):
         self, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing,
         given: dict[str, Any],
     ) -> SparseArray:  # fmt: skip
-        """Build from ``(values, offsets)`` in this format's own layout; `given` are the options of the parts."""
+        """Build from ``(values, offsets)``; `given` are the options for component arrays."""
         who = self.who
         if len(arg) != 2:
             raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
         labels = integer_labels(arg[1], who, self.labels)
         values = as_numpy(arg[0], who)
-        kept = value_dtype(values.dtype, dtype, who, narrow=True)
+        dtype = value_dtype(values.dtype, dtype, who, narrow=True)
         values = self.shape_values(values, labels)
         if shape is None:
             shape = self.infer_shape(values)
-        values = np.array(values, kept, order="C") if copy else np.require(values, kept, ["C", "A"])
+        values = np.array(values, dtype, order="C") if copy else np.require(values, dtype, ["C", "A"])
         values, labels = self.by_layout(values, labels, shape, packing, given, CPU)
         return SparseArray._wrap(CPU.core.diagonal_matrix(self.name, *shape, labels, values, "", 0, *packing.codes()))
 
     def shape_values(self, values: np.ndarray, labels: list[int]) -> np.ndarray:
-        """Bring the values of one diagonal, or of none, to the format's number of dimensions."""
+        """Return values in the format's number of dimensions; one diagonal may be one-dimensional."""
         if values.ndim == 1 and len(labels) == 1:
             return values[np.newaxis, :]
         if values.ndim != 2:
@@ -146,22 +146,22 @@ class FromDiagonals(Format):
         self, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
         backend: Backend,
     ) -> tuple[Any, list[int]]:  # fmt: skip
-        """Return parts that the user may have given in another layout of the same name."""
+        """Return values and labels in this layout, which the user may have given in another alignment."""
         return values, labels
 
     def infer_shape(self, values: np.ndarray) -> tuple[int, int]:
-        raise ValueError(f"{self.who}: (values, {self.labels}) do not tell the shape; pass shape=(m, n)")
+        raise ValueError(f"{self.who}: (values, {self.labels}) do not determine the shape; pass shape=(m, n)")
 
     def from_device_pair(
         self, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
     ) -> SparseArray:
-        """Build from ``(values, offsets)``, where some lie on a GPU; values are shared where they fit."""
+        """Build from ``(values, offsets)``, some of which are on a GPU; values are shared if possible."""
         who, backend = self.who, devices.home(arg)
         if len(arg) != 2:
             raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
         labels = integer_labels(_on_host(arg[1], backend, who), who, self.labels)
-        kept = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
-        values = owners.contiguous(owners.bring(arg[0], kept, backend, who, "a part"), kept, copy)
+        dtype = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
+        values = owners.contiguous(owners.as_device_array(arg[0], dtype, backend, who, "a part"), dtype, copy)
         if values.ndim == 1 and len(labels) == 1 and self.value_rows:
             extent, step = values.shape[0], values.itemsize
             values = owners.strided(backend.core, values, (1, extent), (extent * step, step))
@@ -171,18 +171,18 @@ class FromDiagonals(Format):
         options = "", backend.index, *packing.codes()
         return SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, values, *options))
 
-    def moved(self, a: SparseArray, target: Backend, carry: Callable[[Any], Any]) -> Any:
+    def moved(self, a: SparseArray, target: Backend, copy_array: Callable[[Any], Any]) -> Any:
         parts, shape = a._matrix.parts(), (a._matrix.rows, a._matrix.cols)
         options = "", target.index, *packing_of(a).codes()
-        labels, values = parts[self.labels].tolist(), carry(parts["values"])
+        labels, values = parts[self.labels].tolist(), copy_array(parts["values"])
         return target.core.diagonal_matrix(a.format, *shape, labels, values, *options)
 
 
 def _on_host(labels: Any, backend: Backend, who: str) -> Any:
-    """Return offsets that may lie on a GPU where `integer_labels` can read them."""
+    """Return offsets, which may be on a GPU, as `integer_labels` reads them."""
     if owners.owner_of(labels) is None:
         return labels
     given = owners.dtype_of(labels)
     if given.kind not in "iu":
-        return np.zeros(1, given)  # for its words
-    return owners.bring(labels, np.dtype(np.int64), backend, who, "a part").get()
+        return np.zeros(1, given)  # `integer_labels` raises
+    return owners.as_device_array(labels, np.dtype(np.int64), backend, who, "a part").get()

@@ -1,4 +1,4 @@
-"""How `csr`, `csc` and `coo` are made: of SciPy's arrays, of parts, of a user's tuple, of parts on a GPU."""
+"""Construction of `csr`, `csc` and `coo` from SciPy's arrays, and from component arrays on the CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -13,67 +13,67 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix import devices
-from .._matrix.gate import private
 from .._matrix.registry import COMMON
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
+from .._matrix.validation import private
 from .._matrix.workspaces import at_most, sorting
 from .format import Format
 
 
 class FromEntries(Format):
-    """A format whose matrices are built from entries, and stay sorted, without duplicates: other input is copied."""
+    """A format of sorted entries without duplicates; other input is sorted and summed in a copy."""
 
-    scipy_class: type  # of the same format; `structure` has the order of the C++ header
+    scipy_class: type  # SciPy's class of the same format
 
     def from_scipy(
         self, a: Any, dtype: Any, copy: bool, max_bytes: int | None = None, target: Backend = CPU
     ) -> SparseArray:
-        """Build from a SciPy sparse array of any format, sharing its values where they are canonical.
+        """Build from a SciPy sparse array of any format, sharing its values if they are canonical.
 
-        Its index arrays are copied: who writes to them could lead a kernel out of bounds.
+        Index arrays are copied, because writing to them later could make a kernel access memory out of bounds.
         """
         who = self.who
-        kept = value_dtype(a.dtype, dtype, who)
+        dtype = value_dtype(a.dtype, dtype, who)
         CPU.core.check_shape(self.name, *a.shape)
         if a.format == self.name:
             if max_bytes is not None or at_most(np.size(a.data), a.shape) >= memory.SMALL:
-                self.require(_summary(a, kept), max_bytes, CPU)
-            if (made := self.as_it_is(a, kept, copy)) is not None:
-                return made
-        s = _summary(a, kept)
-        self.require(s, max_bytes, CPU, beside=self.scipy_workspace(s))
+                self.require(_summary(a, dtype), max_bytes, CPU)
+            if (result := self.from_canonical(a, dtype, copy)) is not None:
+                return result
+        s = _summary(a, dtype)
+        self.require(s, max_bytes, CPU, temporary=self.scipy_workspace(s))
         given = None if a.format in ("lil", "dok") else a.data
         a, in_order = private(a, who)
-        a.data = a.data.astype(kept, copy=False)  # duplicates are summed in the type that they are stored in
-        made = a if in_order and a.format == self.name else self.canonical(a)
-        values = np.require(made.data, kept, ["C", "A"])
+        a.data = a.data.astype(dtype, copy=False)  # duplicates are summed in the type that they are stored in
+        result = a if in_order and a.format == self.name else self.canonical(a)
+        values = np.require(result.data, dtype, ["C", "A"])
         if copy and np.may_share_memory(values, given):
             values = values.copy()
-        structure = [(name, self.index(made, name)) for name in self.structure]
+        structure = [(name, self.index(result, name)) for name in self.structure]
         return SparseArray._wrap(CPU.core.indexed_matrix(self.name, *a.shape, values, structure))
 
     def peak_from_scipy(self, a: Any, ours: SparseArray, s: Summary) -> int:
         stored = _summary(a, ours.dtype)
-        if a.format == self.name and self.as_it_is(a, ours.dtype, False) is not None:
+        if a.format == self.name and self.from_canonical(a, ours.dtype, False) is not None:
             return self.nbytes(stored)
         return self.nbytes(stored) + self.scipy_workspace(stored)
 
     def scipy_workspace(self, s: Summary) -> int:
-        """Return the bytes that SciPy needs while it sorts entries: index arrays of its own, and pointers."""
+        """Return the temporary bytes that SciPy needs to sort entries: index arrays and pointers."""
         return s.stored * (s.itemsize + 32) + self.nbytes(Summary(s.shape, s.itemsize, 0))
 
-    def as_it_is(self, a: Any, dtype: np.dtype, copy: bool) -> SparseArray | None:
-        """Return a SciPy array of this format with its entries where they are, None where the gate does not pass them.
+    def from_canonical(self, a: Any, dtype: np.dtype, copy: bool) -> SparseArray | None:
+        """Return a SciPy array of this format as ours without sorting, None if native validation rejects it.
 
-        Nearly all of them pass, and are read once; the others are looked at one by one.
+        Nearly all arrays pass, so that they are read only once; the others are validated in detail afterwards.
         """
         pointers, indices = ([], a.coords) if self.name == "coo" else ([a.indptr], [a.indices])
         arrays = (a.data, *pointers, *indices)
         if len(a.shape) != 2 or not all(isinstance(x, np.ndarray) and x.ndim == 1 for x in arrays):
             return None
         if any(x.dtype != np.int32 for x in indices) or any(x.dtype not in (np.int32, np.int64) for x in pointers):
-            return None  # wider ones are looked at before they are cut
+            return None  # wider indices are checked before they are converted
         if any(len(x) != len(a.data) for x in indices):
             return None
         values = np.array(a.data, dtype) if copy else np.require(a.data, dtype, ["C", "A"])
@@ -85,9 +85,9 @@ class FromEntries(Format):
 
     def canonical(self, a: Any) -> Any:
         """Return the entries of a private SciPy object in this format, sorted, with duplicates summed."""
-        made = self.scipy_class(a, copy=True) if a.format == self.name else self.scipy_class(a)
-        made.sum_duplicates()
-        return made
+        result = self.scipy_class(a, copy=True) if a.format == self.name else self.scipy_class(a)
+        result.sum_duplicates()
+        return result
 
     def index(self, a: Any, name: str, copy: bool = False) -> np.ndarray:
         wanted = np.int64 if name == "indptr" else np.int32
@@ -106,34 +106,34 @@ class FromEntries(Format):
         for array in (as_numpy(index, who) for index in indices):
             if array.dtype.kind not in "iu" and array.size:
                 raise TypeError(f"{who}: indices are of type {array.dtype}, expected integers")
-        kept = value_dtype(values.dtype, dtype, who)  # SciPy takes fewer types
-        values = values.astype(kept, copy=False)
-        arg = arg if len(arg) == 3 and self.in_lines() else (values, tuple(indices))
-        if len(arg) == 2 and shape is not None:  # SciPy makes pointers to all lines of it
-            s = Summary(shape, kept.itemsize, len(values))
-            self.require(s, max_bytes, CPU, beside=self.scipy_workspace(s))
+        dtype = value_dtype(values.dtype, dtype, who)  # SciPy supports fewer types
+        values = values.astype(dtype, copy=False)
+        arg = arg if len(arg) == 3 and self.is_compressed() else (values, tuple(indices))
+        if len(arg) == 2 and shape is not None:  # SciPy allocates pointers for all its rows or columns
+            s = Summary(shape, dtype.itemsize, len(values))
+            self.require(s, max_bytes, CPU, temporary=self.scipy_workspace(s))
         try:
-            made = self.scipy_class((values, *arg[1:]), shape=shape)
+            result = self.scipy_class((values, *arg[1:]), shape=shape)
         except (ValueError, TypeError, IndexError) as error:
             raise ValueError(f"{who}: {error}") from None
-        return self.from_scipy(made, None, copy, max_bytes)
+        return self.from_scipy(result, None, copy, max_bytes)
 
     def index_pair(self, arg: tuple[Any, ...]) -> Any:
-        """Return the two index arrays among the parts that a user gave."""
+        """Return the two index arrays of a user's tuple."""
         indices: Any = ()
         if len(arg) == 3:
             indices = arg[1:]
         elif len(arg) == 2 and not isinstance(arg[1], (set, dict)):
             indices = arg[1]
-        if (count := length_hint(indices)) != 2:  # 0 of what has no length
-            expected = "(values, indices, indptr) as in SciPy" if self.in_lines() else "(values, rows, columns)"
+        if (count := length_hint(indices)) != 2:  # 0 without a length
+            expected = "(values, indices, indptr) as in SciPy" if self.is_compressed() else "(values, rows, columns)"
             raise ValueError(
                 f"{self.who}: got {len(arg)} parts with {count} index arrays, expected "
                 f"(values, (rows, columns)) or {expected}"
             )
         return indices
 
-    def in_lines(self) -> bool:
+    def is_compressed(self) -> bool:
         """Whether the format has pointers to its rows or columns."""
         return "indptr" in self.structure
 
@@ -143,7 +143,7 @@ class FromEntries(Format):
     def from_device_tuple(
         self, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
     ) -> SparseArray:
-        """Build where some parts lie on a GPU: entries in any order, sorted and summed there."""
+        """Build from arrays of which some are on a GPU: entries in any order are sorted and summed there."""
         who, backend = self.who, devices.home(arg)
         indices = self.index_pair(arg)
         layout = "coo" if len(arg) == 2 else self.name
@@ -152,26 +152,26 @@ class FromEntries(Format):
                 raise TypeError(f"{who}: indices are of type {index}, expected integers")
         wide = np.dtype(np.int64)
         first, second = (
-            owners.bring(i, d if (d := owners.dtype_of(i)) == np.int32 else wide, backend, who, "a part")
+            owners.as_device_array(i, d if (d := owners.dtype_of(i)) == np.int32 else wide, backend, who, "a part")
             for i in indices
         )
-        kept = value_dtype(owners.dtype_of(arg[0]), dtype, who)
-        values = owners.bring(arg[0], kept, backend, who, "a part")
+        dtype = value_dtype(owners.dtype_of(arg[0]), dtype, who)
+        values = owners.as_device_array(arg[0], dtype, backend, who, "a part")
         if len(values.shape) != 1:
             raise ValueError(f"{who}: values has shape {tuple(values.shape)}, expected one dimension")
         shape = _shape_of(first, second, layout) if shape is None else shape
-        s = Summary(shape, kept.itemsize, values.shape[0])
-        self.require(s, max_bytes, backend, beside=sorting(s.stored, kept.itemsize, backend))
+        s = Summary(shape, dtype.itemsize, values.shape[0])
+        self.require(s, max_bytes, backend, temporary=sorting(s.stored, dtype.itemsize, backend))
         return devices.entries(self.name, shape, values, first, second, layout, backend)
 
 
 def _summary(a: Any, dtype: np.dtype) -> Summary:
-    """Return what is known of a SciPy array before it is looked at."""
+    """Return what is known about a SciPy array before validation."""
     return Summary(a.shape, dtype.itemsize, a.nnz if a.format in ("lil", "dok") else np.size(a.data))
 
 
 def _shape_of(first: Any, second: Any, layout: str) -> tuple[int, int]:
-    """Return the smallest shape that holds entries on a GPU, as in SciPy."""
+    """Return the smallest shape that contains all entries, as SciPy does."""
     largest = [int(index.get().max(initial=-1)) + 1 for index in (first, second)]
     if layout == "coo":
         return largest[0], largest[1]

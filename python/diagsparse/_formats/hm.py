@@ -1,4 +1,4 @@
-"""Hossain-Mahmud: diagonals at their true length."""
+"""The Hossain-Mahmud format: diagonals without padding."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Hm(Diagonals):
 
 
 class hm_array(DiagonalArray):
-    """Hossain-Mahmud: every stored diagonal at its true length, one after another, no padding.
+    """Hossain-Mahmud: the stored diagonals one after another, without padding.
 
     Element (i, j) is at position ``min(i, j)`` of diagonal ``j - i``. ::
 
@@ -47,18 +47,19 @@ class hm_array(DiagonalArray):
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
-        `values` flat, the diagonals one after another; `offsets` in the format's order: 0 first
-        when stored, then superdiagonals ascending, then subdiagonals descending.
+        `values` is one-dimensional, with the diagonals one after another; `offsets` are in the format's order: 0 first,
+        then superdiagonals ascending, then subdiagonals descending.
     shape : (int, int), optional
-        Needed with ``(values, offsets)``.
+        Required with ``(values, offsets)``.
     dtype, copy, device, max_bytes
         As for `dia_array`.
     symmetry : {None, "symmetric", "hermitian"}, optional
-        Store one of two opposite diagonals. Parts name either of them, of a matrix the upper one is kept.
+        Store one of two opposite diagonals. Converting a matrix stores the upper diagonal; with ``(values, offsets)``,
+        either works.
     period : int or "auto", optional
-        Store the first `period` values of diagonals that repeat after so many rows (1: they are constant;
-        "auto": the fewest rows that all of them have in common). With parts: the first values of each diagonal.
-        Both options: ``docs/packing.md``.
+        Store only the first `period` values of diagonals that repeat after `period` rows (1 for constant diagonals;
+        "auto" for the smallest common period). With ``(values, offsets)``, `values` are the first values of each
+        diagonal. For both options see ``docs/packing.md``.
 
     Raises
     ------
@@ -67,7 +68,7 @@ class hm_array(DiagonalArray):
 
     Notes
     -----
-    Bytes: ``itemsize * (sum of the lengths) + 16 D + 8``; a full band (kl, ku) of order n holds
+    Bytes: ``itemsize * (sum of the lengths) + 16 D + 8``; a full band (kl, ku) of order n has
     ``n (kl + ku + 1) - ku (ku + 1) / 2 - kl (kl + 1) / 2`` values. Haque, Parvez, Hossain,
     Algorithms 17(1):31, 2024, after Hossain and Mahmud (HPEC 2019).
 

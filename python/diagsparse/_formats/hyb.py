@@ -1,4 +1,4 @@
-"""ELLPACK and the rest."""
+"""Hybrid of ELLPACK and coordinates."""
 
 from __future__ import annotations
 
@@ -33,54 +33,54 @@ class Hyb(Format):
             return options
         lengths, rows = s.row_lengths.T
         longer = s.shape[0] - (np.cumsum(rows) - rows)  # rows of this length or more
-        # One more entry makes every row longer, and takes one of each longer row out of coo.
-        pays = longer * (s.itemsize + 8) > s.shape[0] * (s.itemsize + 4)
-        return {"width": int(lengths[pays].max(initial=0))}
+        # Increasing the width by one adds a position to every row, and moves an entry of each longer row out of coo.
+        worthwhile = longer * (s.itemsize + 8) > s.shape[0] * (s.itemsize + 4)
+        return {"width": int(lengths[worthwhile].max(initial=0))}
 
     def nbytes(self, s: Summary, **options: int) -> int:
-        places, rest = self.split(s, **options)
-        return places * (s.itemsize + 4) + rest * (s.itemsize + 8)
+        positions, rest = self.split(s, **options)
+        return positions * (s.itemsize + 4) + rest * (s.itemsize + 8)
 
     def split(self, s: Summary, **options: int) -> tuple[int, int]:
-        """Return the places of ell and the entries of coo."""
+        """Return the positions of ell and the entries of coo."""
         width = self.completed(s, options)["width"]
         return width * s.shape[0], s.beyond(width)
 
     def positions(self, s: Summary, **options: int) -> int:
-        """Return how many values are stored, those of the padding among them."""
+        """Return the number of stored values, including padding."""
         return sum(self.split(s, **options))
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
-        # Both are made with values of their own before they share an array; the rest is rows at first.
-        places, rest = self.split(s, **options)
-        return 8 * (s.shape[0] + 1) + max((places + rest) * s.itemsize, sorting(rest, s.itemsize, backend))
+        # Both are built with separate values before they share an array; the rest is built as csr first.
+        positions, rest = self.split(s, **options)
+        return 8 * (s.shape[0] + 1) + max((positions + rest) * s.itemsize, sorting(rest, s.itemsize, backend))
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        # Both as rows, which are merged.
+        # Both are converted to csr, and merged.
         rows = FORMATS[COMMON].nbytes(s) + 8 * (s.shape[0] + 1)
         return rows + sorting(s.entries, s.itemsize, a._backend)
 
 
 class hyb_array(SparseArray):
-    """The first entries of each row in ell, the rest in coo: two matrices over one array of values.
+    """The first entries of each row in ell, the rest in coo: two matrices on one array of values.
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, ell_indices, coo_row, coo_col)``: values of shape (width m + rest,), those of `ell` row
-        by row of its array, then those of `coo`; ell_indices of shape (width, m); coo_row, coo_col of shape (rest,).
-        Values are shared, the rest is copied.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, ell_indices, coo_row, coo_col)``: values of shape (width m + rest,), those
+        of `ell` in the order of its array, then those of `coo`; ell_indices of shape (width, m); coo_row and coo_col of
+        shape (rest,). Values are shared, the other arrays are copied.
     shape : tuple, optional
-        Needed with the parts.
+        Required with component arrays.
     dtype, copy, device, max_bytes
         As for `csr_array`.
     width : int, optional
-        How many entries of each row lie in ell; by default the number with the fewest bytes. Matrices that are made of
-        this one (`A.T.copy()`, `A + B`) choose it anew.
+        The number of entries of each row in ell; by default the number with the fewest bytes. Matrices derived from
+        this one (`A.T.copy()`, `A + B`) choose their own width.
 
     Notes
     -----
-    Bytes: ``width m (itemsize + 4) + rest (itemsize + 8)``. Products of two matrices are made as `csr_array`.
+    Bytes: ``width m (itemsize + 4) + rest (itemsize + 8)``. Products of two matrices are computed in csr.
 
     The hybrid of the NVIDIA teaching kit's module 10, and of Bell and Garland (2009).
 
@@ -96,21 +96,21 @@ class hyb_array(SparseArray):
 
     @property
     def ell(self) -> SparseArray:
-        """The first `width` entries of each row, over its part of the values."""
+        """The first `width` entries of each row, on their part of the values."""
         return self._format.child(self, 0)
 
     @property
     def coo(self) -> SparseArray:
-        """The rest, over its part of the values."""
+        """The remaining entries, on their part of the values."""
         return self._format.child(self, 1)
 
     ell_indices = component(
-        "ell_indices", "Column of every entry of ell, int32 (width, m), -1 in the padding; zero-copy."
+        "ell_indices", "Column of every entry of ell, int32 (width, m), -1 in the padding; not copied."
     )
-    coo_row = component("coo_row", "Row of every entry of coo, int32 (rest,), zero-copy.")
-    coo_col = component("coo_col", "Column of every entry of coo, int32 (rest,), zero-copy.")
+    coo_row = component("coo_row", "Row of every entry of coo, int32 (rest,), not copied.")
+    coo_col = component("coo_col", "Column of every entry of coo, int32 (rest,), not copied.")
 
     @property
     def width(self) -> int:
-        """Entries of each row that lie in ell."""
+        """Number of entries of each row in ell, including padding."""
         return self._matrix.parts()["ell_indices"].shape[0]

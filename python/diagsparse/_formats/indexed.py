@@ -26,7 +26,7 @@ from .format import Format
 from .from_entries import FromEntries
 from .indexed_array import sort
 
-_SANE = 16  # how much larger than its entries a matrix may become on the way through diagonals
+_MAX_GROWTH = 16  # how much larger than its entries a matrix may become on the way through diagonals
 
 
 class Entries(FromEntries):
@@ -39,14 +39,14 @@ class Entries(FromEntries):
         return self
 
     def from_csr(self, csr: SparseArray, max_bytes: int | None, held: int = 0, **options: int) -> SparseArray:
-        return csr if self.name == COMMON else self.within(csr, max_bytes, held)
+        return csr if self.name == COMMON else self.from_family(csr, max_bytes, held)
 
     def to_csr(self, a: SparseArray, max_bytes: int | None = None, held: int = 0) -> SparseArray:
         common = FORMATS[COMMON]
-        return a if a._format.name == COMMON else common.within(a, max_bytes, held)
+        return a if a._format.name == COMMON else common.from_family(a, max_bytes, held)
 
-    def within(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
-        self.foresee(a, max_bytes, held)
+    def from_family(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> SparseArray:
+        self.check_forecast(a, max_bytes, held)
         return SparseArray._wrap(a._core.convert(a._matrix, a._op, self.name))
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
@@ -62,46 +62,46 @@ class Entries(FromEntries):
 
     def require(
         self, s: Summary, max_bytes: int | None, backend: Backend, a: SparseArray | None = None, held: int = 0,
-        beside: int = 0, **options: int,
+        temporary: int = 0, **options: int,
     ) -> None:  # fmt: skip
         try:  # entries are counted only where it matters
-            super().require(s.at_most(), max_bytes, backend, a, held, beside)
+            super().require(s.at_most(), max_bytes, backend, a, held, temporary)
         except MemoryError:
-            super().require(s, max_bytes, backend, a, held, beside)
+            super().require(s, max_bytes, backend, a, held, temporary)
 
-    def foresee(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
+    def check_forecast(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
         # The most that any of them takes is found without a summary: 16 bytes a value, 8 of indices, 8 a line.
         if max_bytes is not None or 24 * a.nnz + 8 * sum(a._shape) > memory.SMALL:
             self.require(a._summary(), max_bytes, a._backend, a, held)
 
     # ---- SciPy's view of the same memory ------------------------------------------------------------
-    def lent(self, a: SparseArray, format: str | None = None) -> Any:
+    def scipy_view(self, a: SparseArray, format: str | None = None) -> Any:
         """Return this view as a SciPy array to read from, over the same memory where it has the format; on the CPU."""
         parts = a._matrix.parts()
         if "indptr" in parts and a.nnz <= INDEX_LIMIT:  # SciPy wants one type for both, and would widen indices
             parts["indptr"] = _short_indptr(a, parts["indptr"])
-        made = self.scipy_class(self.scipy_arguments(parts), shape=(a._matrix.rows, a._matrix.cols), copy=False)
-        made.has_canonical_format = True
+        result = self.scipy_class(self.scipy_arguments(parts), shape=(a._matrix.rows, a._matrix.cols), copy=False)
+        result.has_canonical_format = True
         if a._op & 1:
-            made = made.T.asformat(a.format)
-        made = made.conj() if a._op & 2 else made
-        return made.asformat(format) if format else made
+            result = result.T.asformat(a.format)
+        result = result.conj() if a._op & 2 else result
+        return result.asformat(format) if format else result
 
     def sort_in_place(self, a: SparseArray) -> None:
         sort(a, sum_duplicates=True)
 
-    def anew(self, a: SparseArray) -> SparseArray:
+    def materialized(self, a: SparseArray) -> SparseArray:
         return a._wrap(a._core.convert(a._matrix, a._op, a._format.name))
 
-    def onto(self, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
+    def write_dense(self, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
         a._core.add_to_dense(alpha, a._matrix, a._op, dense, add)
 
     # ---- arithmetic -------------------------------------------------------------------------------
     def added(self, a: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         return merge.added(a, other, alpha, beta)
 
-    def united(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        return merge.united(a, other)
+    def sum_on_union(self, a: SparseArray, other: SparseArray) -> SparseArray:
+        return merge.sum_on_union(a, other)
 
     def multiplied(self, a: SparseArray, other: SparseArray) -> SparseArray:
         return merge.multiplied(a, other)
@@ -120,12 +120,12 @@ class Entries(FromEntries):
 
     def triangle(self, a: SparseArray, which: str, who: str) -> SparseArray:
         if a._backend is CPU:
-            made = (sp.tril if which == "lower" else sp.triu)(self.lent(a))
-            return self.from_scipy(made.asformat(self.name), None, False)
+            result = (sp.tril if which == "lower" else sp.triu)(self.scipy_view(a))
+            return self.from_scipy(result.asformat(self.name), None, False)
         diagonals = self.for_diagonals()  # on a GPU the way leads through them
         s = a._summary()
         nbytes = diagonals.nbytes(s)
-        if nbytes > max(_SANE * a.nbytes, memory.SMALL):
+        if nbytes > max(_MAX_GROWTH * a.nbytes, memory.SMALL):
             raise NotImplementedError(
                 f"{who}: one triangle of a {a.format} product on {a.device} goes through its {len(s.offsets)} "
                 f'diagonals, which take {memory.human(nbytes)}; use triangle=None, or A.to("cpu")'
@@ -147,7 +147,7 @@ class Entries(FromEntries):
         elif b._format is not csr or b._op:
             b = self.as_factor(b, b, False)
         plan = a._core.plan_matmul(
-            a._matrix, 0, b._matrix, 0, self.name, request.kernel, repeated=request.repeated, passed=request.passed
+            a._matrix, 0, b._matrix, 0, self.name, request.kernel, repeated=request.repeated, passed=request.on_stage
         )
         return plan, a, b
 

@@ -10,9 +10,9 @@ from .._backends.arguments import integer
 from .._backends.backend import CPU
 from .._matrix import conversions
 from .._matrix.base import CONJUGATED, require_plain, write_values
-from .._matrix.gate import integers
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import require_host
+from .._matrix.validation import integers
 from . import merge
 from .exported_indices import index_array
 
@@ -28,7 +28,7 @@ class IndexedArray(SparseArray):
         """
         if self._backend is not CPU:
             return self.to("cpu").to_scipy(format)
-        return _with_own_indices(self._format.lent(self, format))
+        return _with_own_indices(self._format.scipy_view(self, format))
 
     @property
     def T(self) -> SparseArray:
@@ -40,8 +40,8 @@ class IndexedArray(SparseArray):
     def copy(self) -> Any:
         """Return an independent matrix; entries whose index arrays were written out of order stay so, as in SciPy."""
         exporter = None if self._op or self._backend is not CPU else self._matrix.exporter
-        made = None if exporter is None else exporter.copied(self._format.name)
-        return conversions.copy(self) if made is None else self._wrap(made)
+        result = None if exporter is None else exporter.copied(self._format.name)
+        return conversions.copy(self) if result is None else self._wrap(result)
 
     @property
     def data(self) -> np.ndarray:
@@ -77,7 +77,7 @@ class IndexedArray(SparseArray):
             k = integer(k, "diagonal: k")
         if not -self._shape[0] < k < self._shape[1]:
             return np.zeros(0, self.dtype)
-        self._format.foresee_diagonal(self, k)
+        self._format.check_diagonal_fits(self, k)
         return self._backend.host(self._core.diagonal(self._matrix, self._op, k))
 
     def eliminate_zeros(self) -> None:
@@ -97,12 +97,12 @@ def set_index_part(a: SparseArray, name: str, new: Any) -> None:
         raise ValueError(f"{name}: {a!r} is part of another matrix, whose structure does not change; .copy() it")
     given = integers(new, name, f"{a.format}_array")
     array = index_part(a, name)  # as long as it is held there is an exporter
-    kept = given.astype(array.dtype, copy=False)
-    if not np.array_equal(kept, given):
+    converted = given.astype(array.dtype, copy=False)
+    if not np.array_equal(converted, given):
         raise ValueError(
-            f"{a.format}_array: {name} holds {given.min()} to {given.max()}, which does not fit {kept.dtype}"
+            f"{a.format}_array: {name} holds {given.min()} to {given.max()}, which does not fit {converted.dtype}"
         )
-    a._matrix.exporter.replace(name, kept)
+    a._matrix.exporter.replace(name, converted)
 
 
 def is_canonical(a: SparseArray) -> bool:

@@ -46,7 +46,7 @@ class jds_array(SparseArray):
     Notes
     -----
     Bytes: ``nnz (itemsize + 4) + 4 m + 12 (sections + 1)``: a section for each length above 0 that rows have, and no
-    padding. Products of two matrices are made as `csr_array`.
+    padding. Products of two matrices are computed in csr.
 
     Jagged diagonals as in Saad (1989), cut where the length changes, as in the NVIDIA teaching kit's module 10.
 

@@ -1,4 +1,4 @@
-"""Hollow diagonals: each with a mask of the elements that are stored."""
+"""Masked diagonals: each with a mask of its stored elements."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
 
     def drawn_diagonals(self, a: SparseArray) -> list[cells.Drawn]:
         stored = set(a.offsets.tolist())
-        both = sorted(self.both_halves(a).tolist())
+        both = sorted(self.all_offsets(a).tolist())
         return [cells.Drawn(k, cells.color_of(d), k not in stored) for d, k in enumerate(both)]
 
     def description(self, a: SparseArray) -> str:
@@ -87,7 +87,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         nbytes = (a._matrix.values.size + other._matrix.values.size) * dtype.itemsize + masks  # places, as many
         if nbytes + 2 * masks > memory.SMALL:
             nbytes += (
-                4 * -(-a._shape[0] // _ROWS) * np.union1d(self.both_halves(a), other._format.both_halves(other)).size
+                4 * -(-a._shape[0] // _ROWS) * np.union1d(self.all_offsets(a), other._format.all_offsets(other)).size
             )
             what = f"the {what} of {display.operand(a)} and {display.operand(other)}"
             memory.require_free(nbytes, what, a._backend)
@@ -121,7 +121,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         left, right = (cast(mdia_array, convert(operand, self.name)) for operand in (a, b))
         if (pairs := left._format.diagonal_count(left) * right._format.diagonal_count(right)) > 1 << 12:
             sums = (
-                np.unique(np.add.outer(left._format.both_halves(left), right._format.both_halves(right)))
+                np.unique(np.add.outer(left._format.all_offsets(left), right._format.all_offsets(right)))
                 if pairs < _PAIRED
                 else None
             )
@@ -137,7 +137,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         count = a._matrix.parts()["offsets"].size
         return 2 * count if a._matrix.symmetry else count
 
-    def both_halves(self, a: SparseArray) -> np.ndarray:
+    def all_offsets(self, a: SparseArray) -> np.ndarray:
         """Return the offsets of all diagonals, of those that mirror others too."""
         k = a.offsets
         return np.union1d(k, -k) if a._matrix.symmetry else k
@@ -165,7 +165,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
 
 
 class mdia_array(SparseArray):
-    """Hollow diagonals: rows in blocks of 32, and for each block and diagonal a mask of what is stored there.
+    """Masked diagonals: for each block of 32 rows and each diagonal, a mask of the stored elements.
 
     Parameters
     ----------
@@ -237,6 +237,6 @@ class mdia_array(SparseArray):
     @property
     def fill(self) -> float:
         """How much of the diagonals is stored, 0 to 1; 0 without diagonals."""
-        (m, n), k = self._shape, self._format.both_halves(self)
+        (m, n), k = self._shape, self._format.all_offsets(self)
         positions = int((np.minimum(m, n - k) - np.maximum(0, -k)).sum())
         return self.nnz / positions if positions else 0.0

@@ -20,7 +20,7 @@ def added(a: SparseArray, b: SparseArray, alpha: complex, beta: complex) -> Spar
     return _merged("sum", a.dtype if a.dtype is b.dtype else np.result_type(a.dtype, b.dtype), (a, alpha), (b, beta))
 
 
-def united(a: SparseArray, b: SparseArray) -> SparseArray:
+def sum_on_union(a: SparseArray, b: SparseArray) -> SparseArray:
     """Return ``a + b``, which stores the entries that one of both stores, zero or not."""
     return _merged("sum", a.dtype, (a, 1), (b, 1), zeros=True)
 
@@ -31,7 +31,7 @@ def multiplied(a: SparseArray, b: SparseArray) -> SparseArray:
 
 
 def without_zeros(a: SparseArray) -> SparseArray:
-    """Return the entries of `a` that are not zero; itself where all of them are such."""
+    """Return `a` without explicit zeros; itself if there are none."""
     if not a._op and a.count_nonzero() == a._matrix.stored:
         return a
     return _merged("sum", a.dtype, (a, 1))
@@ -42,9 +42,9 @@ def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: b
     a, backend = terms[0][0], terms[0][0]._backend
     entries = sum(term.nnz for term, _ in terms)
     nbytes = a._format.nbytes(Summary(a._shape, dtype.itemsize, entries))
-    beside = max(nbytes, sorting(entries, dtype.itemsize, backend))  # room for all entries of both
-    if nbytes + beside > memory.SMALL:
+    temporary = max(nbytes, sorting(entries, dtype.itemsize, backend))  # room for all entries of both
+    if nbytes + temporary > memory.SMALL:
         what = f"{a.format}_array: the {how} of matrices with {entries} entries"
-        memory.require_free(nbytes + beside, what, backend, beside=beside)
+        memory.require_free(nbytes + temporary, what, backend, temporary=temporary)
     raw = [(term._matrix, term._op, factor) for term, factor in terms]
     return a._wrap(backend.core.combine(a._format.name, raw, how, zeros, dtype.name))

@@ -1,4 +1,4 @@
-"""Formats of which one half may be stored, whose elements stand for their mirror images too: ellcsr, mdia."""
+"""Formats with symmetric storage, whose elements also represent their mirror images: ellcsr, mdia."""
 
 from __future__ import annotations
 

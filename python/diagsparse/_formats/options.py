@@ -26,7 +26,7 @@ def yes_or_no(value: Any, who: str) -> int:
     return int(value)
 
 
-def _whole(value: Any, who: str) -> int:
+def _integer(value: Any, who: str) -> int:
     """Return a number of things."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{who}={value!r}: expected a whole number")
@@ -38,7 +38,7 @@ def integer(first: int, last: int) -> Check:
 
     @_or_none
     def checked(value: Any, who: str) -> int:
-        if not first <= (number := _whole(value, who)) <= last:
+        if not first <= (number := _integer(value, who)) <= last:
             raise ValueError(f"{who}={value}: expected {first} to {last}")
         return number
 
@@ -53,7 +53,7 @@ def one_of(*numbers: int) -> Check:
 
     @_or_none
     def checked(value: Any, who: str) -> int:
-        if (number := _whole(value, who)) not in numbers:
+        if (number := _integer(value, who)) not in numbers:
             raise ValueError(f"{who}={value}: expected one of {', '.join(map(str, numbers))}")
         return number
 
@@ -65,14 +65,14 @@ def power_of_two(largest: int) -> Check:
 
     @_or_none
     def checked(value: Any, who: str) -> int:
-        if not 2 <= (number := _whole(value, who)) <= largest or number & (number - 1):
+        if not 2 <= (number := _integer(value, who)) <= largest or number & (number - 1):
             raise ValueError(f"{who}={value}: expected a power of two from 2 to {largest}")
         return number
 
     return checked
 
 
-def share(value: Any, who: str) -> float:
+def fraction(value: Any, who: str) -> float:
     """Return a number from 0 to 1."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{who}={value!r}: expected a number")
@@ -92,7 +92,7 @@ def word(*words: str) -> Callable[[Any, str], str]:
     return checked
 
 
-def whole_numbers(value: Any, who: str) -> list[int]:
+def distinct_integers(value: Any, who: str) -> list[int]:
     """Return different whole numbers, ascending."""
     given = np.asarray(value)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):

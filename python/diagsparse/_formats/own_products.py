@@ -25,7 +25,7 @@ class OwnProducts(Format):
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
         plan = a._core.plan_matmul(
             a._matrix, a._op, b._matrix, b._op, self.name, request.kernel, repeated=request.repeated,
-            symmetry=request.symmetry, passed=request.passed,
+            symmetry=request.symmetry, passed=request.on_stage,
         )  # fmt: skip
         return plan, a, b
 
@@ -37,8 +37,8 @@ class OwnProducts(Format):
         if out is not None:
             raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
         sums = self.sums if c is None or c._format.family in (self.family, *self.added_to) else COMMON
-        made = (MatmulPlan(x, y, work, kernel, max_bytes)(alpha=alpha * factor) for x, y, factor in pairs)
-        total, *others = (convert(product, sums) for product in made)
+        result = (MatmulPlan(x, y, work, kernel, max_bytes)(alpha=alpha * factor) for x, y, factor in pairs)
+        total, *others = (convert(product, sums) for product in result)
         for other in others:
             total = total._format.added(total, other, 1, 1)
         if c is not None and beta != 0:

@@ -86,14 +86,14 @@ def forecast_as(a: SparseArray, format: Any, s: Summary) -> int:
     return format.nbytes(s.in_items(a._dtype.itemsize), **packing_of(a)._asdict())
 
 
-def packed_alike(a: SparseArray, format: Any, max_bytes: int | None) -> SparseArray:
+def with_same_packing(a: SparseArray, format: Any, max_bytes: int | None) -> SparseArray:
     """Return this view in a format of diagonals, with the same symmetry, period and type."""
     s = a._summary().in_items(a._dtype.itemsize)
     format.require(s, max_bytes, a._backend, a, **packing_of(a)._asdict())
     wide = widen(a)
-    made = format.zeros_on(a.shape, wide.dtype, a._format.occupied(a).tolist(), a._backend, packing_of(a))
-    a._core.add_diagonals(1.0, wide._matrix, wide._op, made._matrix, a.symmetry == "hermitian")
-    packed: Any = made.astype(a._dtype, copy=False)
+    result = format.zeros_on(a.shape, wide.dtype, a._format.occupied(a).tolist(), a._backend, packing_of(a))
+    a._core.add_diagonals(1.0, wide._matrix, wide._op, result._matrix, a.symmetry == "hermitian")
+    packed: Any = result.astype(a._dtype, copy=False)
     return packed
 
 
@@ -139,11 +139,11 @@ def pack(a: SparseArray, packing: Packing, max_bytes: int | None = None) -> Spar
     if packing == packing_of(a) and not a._op:
         return a
     who = f"{a.format}_array"
-    kept = a.dtype
+    dtype = a.dtype
     full: Any = a.unpacked(max_bytes=max_bytes)
     full = full.copy() if full._op else full
     if not any(packing):
-        return full.astype(kept, copy=False)
+        return full.astype(dtype, copy=False)
     if packing.period == "auto":
         if (period := common_period(full)) is None:
             raise ValueError(f'{who}: period="auto": the diagonals do not repeat together within {full.shape[0]} rows')
@@ -153,22 +153,22 @@ def pack(a: SparseArray, packing: Packing, max_bytes: int | None = None) -> Spar
     offsets = full._format.occupied(full)
     if packing.symmetry:
         offsets = np.union1d(offsets, -offsets)
-    made: Any = _laid_out(full, packing, offsets.tolist())
-    whole = (
+    result: Any = _laid_out(full, packing, offsets.tolist())
+    reference = (
         full
         if len(offsets) == len(full._format.spans(full))
         else full._format.laid_out(full, full._format, offsets.tolist(), full.dtype)
     )
-    wrong = full._core.differing_diagonal(made._matrix, whole._matrix)
+    wrong = full._core.differing_diagonal(result._matrix, reference._matrix)
     if wrong is not None:
         raise ValueError(f"{who}: diagonal {wrong} does not allow {packing}: {_reason(packing, wrong)}")
-    return made.astype(kept, copy=False)
+    return result.astype(dtype, copy=False)
 
 
 def _laid_out(full: SparseArray, packing: Packing, offsets: list[int]) -> SparseArray:
-    made = full._format.zeros_on(full.shape, full.dtype, offsets, full._backend, packing)
-    full._core.add_diagonals(1.0, full._matrix, 0, made._matrix, False)
-    return made
+    result = full._format.zeros_on(full.shape, full.dtype, offsets, full._backend, packing)
+    full._core.add_diagonals(1.0, full._matrix, 0, result._matrix, False)
+    return result
 
 
 def _reason(packing: Packing, offset: int) -> str:

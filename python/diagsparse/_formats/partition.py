@@ -54,12 +54,12 @@ class PartitionReport:
         for name, choice in self.choices.items():
             found = choice.properties
             counts = [str(found.band_count), str(found.diagonal_count)]
-            shares = [f"{share:.1f} %" for share in (found.band_occupancy, found.band_percentage)]
+            percentages = [f"{p:.1f} %" for p in (found.band_occupancy, found.band_percentage)]
             sizes = [human(size) for size in (choice.bands_nbytes, choice.rest_nbytes, choice.nbytes)]
-            cells.append([name, *counts, *shares, *sizes])
-        told = f"A diagonal takes fewer bytes in the bands from {self.pays_from} entries on, of {self.rows} rows."
-        copied = ["The matrix is a transposed view; the bytes are those of a copy of it."] * self.of_a_copy
-        return "\n".join([*columns.columns(cells, "<" + ">" * 7), told, *copied])
+            cells.append([name, *counts, *percentages, *sizes])
+        threshold = f"A diagonal takes fewer bytes in the bands from {self.pays_from} entries on, of {self.rows} rows."
+        note = ["The matrix is a transposed view; the bytes are those of a copy of it."] * self.of_a_copy
+        return "\n".join([*columns.columns(cells, "<" + ">" * 7), threshold, *note])
 
 
 def report(s: Summary, chosen: bands.Offsets, of_a_copy: bool = False) -> PartitionReport:
@@ -73,7 +73,7 @@ def report(s: Summary, chosen: bands.Offsets, of_a_copy: bool = False) -> Partit
         "no bands": np.zeros(0, np.int64),
         "every diagonal": s.offsets,
     }
-    made = {
+    result = {
         name: Choice(
             bands.properties(s.shape, s.offsets, s.fill, offsets),
             len(offsets) * row_nbytes,
@@ -81,4 +81,4 @@ def report(s: Summary, chosen: bands.Offsets, of_a_copy: bool = False) -> Partit
         )
         for name, offsets in choices.items()
     }
-    return PartitionReport(made, rows, row_nbytes // (item + 8) + 1, of_a_copy)
+    return PartitionReport(result, rows, row_nbytes // (item + 8) + 1, of_a_copy)

@@ -17,13 +17,13 @@ from . import partition
 from .bands import BAND_OCC, DIA_OCC, Offsets, by_bytes, by_occupancy, entries_on, lengths
 from .component import component
 from .format import Format
-from .options import share, whole_numbers, word
+from .options import distinct_integers, fraction, word
 from .own_products import OwnProducts
 
 _LISTED = 2**31 - 2**24  # products; those of the rests come on top
 # From so many products beside the bands on, for each pair of stored values that meet, csr is faster: in all, and by a
 # plan that is kept. Measured in docs/decisions/0010-quasi-bands.md.
-_ON_CPU, _KEPT_ON_CPU, _ON_GPU, _KEPT_ON_GPU = 0.4, 0.15, 0.1, 0.3
+_ON_CPU, _REPEATED_ON_CPU, _ON_GPU, _REPEATED_ON_GPU = 0.4, 0.15, 0.1, 0.3
 _THRESHOLDS = {"dia_occ": DIA_OCC, "band_occ": BAND_OCC}
 
 
@@ -33,7 +33,12 @@ class Qband(OwnProducts):
     drops_zeros = True
     structure = ("dia_offsets", "coosr_row", "coosr_col", "coosr_indptr")
     padded = several = True
-    options = {"partition": word("bytes", "paper"), "dia_occ": share, "band_occ": share, "offsets": whole_numbers}
+    options = {
+        "partition": word("bytes", "paper"),
+        "dia_occ": fraction,
+        "band_occ": fraction,
+        "offsets": distinct_integers,
+    }
 
     def child(self, a: SparseArray, number: int) -> SparseArray:
         return a._wrap(a._matrix.children()[number], a._op)
@@ -65,9 +70,9 @@ class Qband(OwnProducts):
         listed = a_rest.stored * b.diagonals + b_rest.stored * a.diagonals
         inner = max(1, matrix._shape[1])
         met = matrix.nnz * other.nnz / inner
-        beside = listed + a_rest.stored * b_rest.stored / inner
-        once, kept = (_ON_CPU, _KEPT_ON_CPU) if matrix._backend is CPU else (_ON_GPU, _KEPT_ON_GPU)
-        by_csr = not named and beside > met * (kept if repeated else once)
+        temporary = listed + a_rest.stored * b_rest.stored / inner
+        once, remaining = (_ON_CPU, _REPEATED_ON_CPU) if matrix._backend is CPU else (_ON_GPU, _REPEATED_ON_GPU)
+        by_csr = not named and temporary > met * (remaining if repeated else once)
         if matrix._backend is not CPU:  # the products beside those of the bands are listed, in numbers of 31 bits
             by_csr = by_csr or listed >= _LISTED
         return FORMATS[COMMON] if by_csr else self
@@ -84,8 +89,8 @@ class Qband(OwnProducts):
         thresholds = {name: options[name] for name in _THRESHOLDS if name in options}
         which = options.get("partition", "paper" if thresholds else "bytes")
         if which == "bytes" and thresholds:
-            told = ", ".join(f"{name}={value}" for name, value in thresholds.items())
-            raise ValueError(f'{who}: partition="bytes" and {told}: expected partition="paper" with thresholds')
+            listed = ", ".join(f"{name}={value}" for name, value in thresholds.items())
+            raise ValueError(f'{who}: partition="bytes" and {listed}: expected partition="paper" with thresholds')
         if which == "bytes":
             return {"offsets": by_bytes(s.shape[0], s.itemsize, s.offsets, s.fill).tolist()}
         return {"offsets": by_occupancy(s.shape[0], s.offsets, s.fill, **thresholds).tolist()}
@@ -216,5 +221,5 @@ class qband_array(SparseArray):
         """Drop the stored zeros of the rest, and the diagonals that hold nothing but zeros, in place."""
         csr = self._format.to_csr(self).copy()
         csr.eliminate_zeros()
-        kept = np.intersect1d(self.offsets, csr._format.occupied(csr)).tolist()
-        self._matrix, self._op = self._format.from_csr(csr, None, offsets=kept)._matrix, 0
+        remaining = np.intersect1d(self.offsets, csr._format.occupied(csr)).tolist()
+        self._matrix, self._op = self._format.from_csr(csr, None, offsets=remaining)._matrix, 0

@@ -11,7 +11,7 @@ from .component import component
 from .options import integer, yes_or_no
 
 _HEIGHTS = 32, 16, 8  # of slices, from which one is chosen
-_SPARE = 1.02  # how many times the fewest bytes a higher one may take
+_TOLERANCE = 1.02  # how many times the fewest bytes a higher one may take
 
 
 class Sell(short.ShortColumns):
@@ -38,18 +38,18 @@ class Sell(short.ShortColumns):
         if "slice_height" in options:
             return options
         nbytes = {height: self.nbytes(s, **options, slice_height=height) for height in _HEIGHTS}
-        enough = _SPARE * min(nbytes.values())
+        enough = _TOLERANCE * min(nbytes.values())
         return options | {"slice_height": next(height for height in _HEIGHTS if nbytes[height] <= enough)}
 
     def positions(self, s: Summary, **options: int) -> int:
-        return s.places_in_slices(self.completed(s, options)["slice_height"], options.get("sigma", 1))
+        return s.positions_in_slices(self.completed(s, options)["slice_height"], options.get("sigma", 1))
 
     def nbytes(self, s: Summary, **options: int) -> int:
-        (rows, cols), places, options = s.shape, self.positions(s, **options), self.completed(s, options)
-        columns = short.nbytes(options.get("column_bits", 32), cols, 1, places)
+        (rows, cols), positions, options = s.shape, self.positions(s, **options), self.completed(s, options)
+        columns = short.nbytes(options.get("column_bits", 32), cols, 1, positions)
         pointers = 8 * (-(-rows // options["slice_height"]) + 1)
-        beside = options.get("row_lengths", 0) + (options.get("sigma", 1) > 1)
-        return places * s.itemsize + columns + pointers + 4 * rows * beside
+        temporary = options.get("row_lengths", 0) + (options.get("sigma", 1) > 1)
+        return positions * s.itemsize + columns + pointers + 4 * rows * temporary
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         sorts = sorting(s.shape[0], s.itemsize, backend) if options.get("sigma", 1) > 1 else 0
@@ -96,7 +96,7 @@ class sell_array(SparseArray):
     Bytes: ``places (itemsize + 4) + 8 (slices + 1)``, ``4 m`` for row_order where sigma > 1, and ``4 m`` with
     row_lengths. With short columns the 4 of a place becomes 2 or 1, and ``4 ceil(places / 32)`` come in addition where
     the matrix has more columns than the bits can count, 65535 or 255. Padding is never multiplied, so infinities in x
-    stay where they belong. Products of two matrices are made as `csr_array`.
+    do not spread. Products of two matrices are computed in csr.
 
     The slices are those of Monakov, Lokhmotov and Avetisyan (2010), the sorting that of Kreutzer, Hager, Wellein,
     Fehske and Bishop (2014).

@@ -87,7 +87,7 @@ def room(where: str, nbytes: int) -> None:
     """Raise MemoryError if the diagonals of a matrix do not fit in memory twice, as needed temporarily."""
     from .._backends import memory  # here, so that the gallery works without the compiled core
 
-    memory.require_free(2 * nbytes, f"gallery.{where}: the diagonals", beside=nbytes)
+    memory.require_free(2 * nbytes, f"gallery.{where}: the diagonals", temporary=nbytes)
 
 
 def room_for_entries(where: str, count: float, dtype: np.dtype[Any]) -> None:
@@ -95,7 +95,7 @@ def room_for_entries(where: str, count: float, dtype: np.dtype[Any]) -> None:
     from .._backends import memory
 
     nbytes = round(count) * (dtype.itemsize + 16)
-    memory.require_free(2 * nbytes, f"gallery.{where}: the entries", beside=nbytes)
+    memory.require_free(2 * nbytes, f"gallery.{where}: the entries", temporary=nbytes)
 
 
 def numbers(where: str, name: str, values: ArrayLike) -> NDArray[Any]:

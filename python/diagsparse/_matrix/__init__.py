@@ -1,4 +1,4 @@
-"""The matrix, whatever its format: construction, views, conversions, element-wise work, Python's protocols.
+"""The matrix classes' common part: construction, views, conversions, element-wise operations, Python's protocols.
 
-Calls `_arrays`, `_places` and `_show`; what depends on the format it asks by the methods of `family.Family`.
+Calls `_arrays`, `_backends` and `_show`. Whatever depends on the format is a method of `format.Format` in `_formats`.
 """

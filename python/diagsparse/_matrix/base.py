@@ -1,7 +1,7 @@
-"""The data of a matrix: the native matrix, and the view of it that this one is.
+"""The data of a matrix: the native matrix, and the kind of view of it.
 
-`SparseArray` adds what a matrix does. The functions that it binds lie between the two, and take a matrix of any class
-as their first argument.
+`SparseArray` adds the methods, which are functions of the other modules of this folder. Their first argument is a
+matrix of any class.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from .._backends.arguments import SYMMETRIES
 from .._backends.backend import CPU, Backend, backend_of
 from .registry import FORMATS
 
-M = TypeVar("M", bound=Any)  # a matrix: for type checkers the results of its methods have its class
+M = TypeVar("M", bound=Any)  # a matrix; type checkers infer that methods return its class
 TRANSPOSED, CONJUGATED = 1, 2  # the bits of Base._op
 _CpuMatrix = CPU.core.Matrix
 
 
-if TYPE_CHECKING:  # SciPy has no types: it would hide from type checkers what a matrix does not have
+if TYPE_CHECKING:  # SciPy is untyped: with its class as a base, type checkers would accept any attribute
     from .some_formats import SomeFormats as Parent
 else:
     Parent = sp.sparray
 
 
 class Base(Parent):
-    """A view of a native matrix: as it is stored, transposed, conjugated, or both. No view moves a value."""
+    """A view of a native matrix: as stored, transposed, conjugated, or both. Views share the values."""
 
     format: ClassVar[str]
     ndim: ClassVar[int] = 2
 
-    _format: ClassVar[Any]  # what depends on the format: a `Format`, in `_formats/format.py`
-    _backend: Backend = CPU  # the device; an attribute of the instance on a GPU, as is the module that works there
+    _format: ClassVar[Any]  # the `Format` (`_formats/format.py`), which has everything that depends on the format
+    _backend: Backend = CPU  # the device; on a GPU, this and `_core` are attributes of the instance
     _core: Any = CPU.core
     _matrix: Any  # the native matrix
     _op: int  # the bits of the view
-    _packed: bool = (
-        False  # in fewer values or in 16 bits: most operations take `unpacked`, products with vectors do not
-    )
+    # Whether values are stored in 16 bits, or one for several elements. Products with dense operands read such a layout
+    # directly, most other operations unpack the matrix first.
+    _packed: bool = False
     _shape: tuple[int, int]
     _dtype: np.dtype
 
-    shape = property(attrgetter("_shape"), doc="Rows and columns.")
-    dtype = property(attrgetter("_dtype"), doc="Type of the values.")
+    shape = property(attrgetter("_shape"), doc="Number of rows and of columns.")
+    dtype = property(attrgetter("_dtype"), doc="Data type of the values.")
 
     @staticmethod
     def _wrap(matrix: Any, op: int = 0) -> Any:
-        """Return a view of a native matrix. The class follows from its format."""
+        """Return a view of a native matrix, in the class of its format."""
         format, dtype, rows, cols, packed, symmetry = matrix.description
         self = object.__new__(FORMATS[format].array)
         self._matrix = matrix
@@ -60,56 +60,61 @@ class Base(Parent):
         self._op = op if dtype.kind == "c" else op & TRANSPOSED
         self._shape = (cols, rows) if op & TRANSPOSED else (rows, cols)
         if type(matrix) is not _CpuMatrix:
-            self._settle(backend_of(matrix))
+            self._set_backend(backend_of(matrix))
         return self
 
-    def _settle(self, backend: Backend) -> None:
-        """Set the device; the class has that of the CPU."""
+    def _set_backend(self, backend: Backend) -> None:
+        """Set the device if it is not the CPU, which is the default of the class."""
         if backend is not CPU:
             self._backend, self._core = backend, backend.core
 
     @property
     def nnz(self) -> int:
-        """Count of stored values that lie in the matrix, explicit zeros included."""
+        """Number of stored values, including explicit zeros but not padding."""
         return self._matrix.stored
 
     @property
     def size(self) -> int:
-        """The same as `nnz`, as in SciPy."""
+        """Number of stored values, the same as `nnz`."""
         return self.nnz
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all parts. A view shares the parts of its origin."""
+        """Bytes of all component arrays. A view shares the arrays of the matrix that it was taken from."""
         return self._matrix.nbytes
 
     @property
     def device(self) -> str:
-        """Where the values live: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
+        """The device of the values: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
         return self._backend.name
 
     def parts(self) -> dict[str, Any]:
-        """Return every array of the layout by name, zero-copy; `csr_array` and the others take them so, with a shape.
+        """Return the component arrays of the layout by name, without copying them.
 
-        The values may be written to. Everything else is read-only: kernels trust it, and other matrices may share it.
-        On a GPU the values, and the indices of csr, csc and coo, are `DeviceArray`s: CuPy, PyTorch and JAX take them by
-        ``from_dlpack`` (which copies what is read-only), ``.get()`` copies to NumPy. What describes diagonals is
-        NumPy's everywhere.
+        The constructor of the matrix's class accepts this dict together with ``shape=``.
+
+        Returns
+        -------
+        dict
+            The values may be written to. All other arrays are read-only, because kernels do not check them again and
+            other matrices may share them. On a GPU the values, and the indices of csr, csc and coo, are
+            `DeviceArray`s: pass them to ``from_dlpack`` of CuPy, PyTorch or JAX (which copies read-only arrays), or
+            copy them to NumPy with ``.get()``. The offsets of diagonals are NumPy arrays on every device.
 
         Raises
         ------
         ValueError
-            For a view (`A.T`, `A.H`, `A.conj()`): it has no layout of its own; ``A.T.copy()`` makes one.
+            For a view (`A.T`, `A.H`, `A.conj()`), which has no component arrays of its own; use ``A.T.copy()``.
         """
         require_plain(self, "parts")
         return self._matrix.parts()
 
     @property
     def values(self) -> Any:
-        """The stored values, zero-copy; writing to them changes the matrix.
+        """The stored values, not copied; writing to them changes the matrix.
 
-        On a GPU a `DeviceArray`, as in `parts`. ``A.values = new`` takes a scalar or an array everywhere; of a matrix
-        in Hermitian storage the main diagonal has to stay real.
+        On a GPU they are a `DeviceArray`, see `parts`. On every device, a scalar or an array can be assigned:
+        ``A.values = new``. The main diagonal of a matrix in Hermitian storage has to stay real.
         """
         require_plain(self, "values")
         return self._matrix.stored_values
@@ -121,7 +126,7 @@ class Base(Parent):
 
 
 def _without_transpose(symmetry: int, op: int) -> int:
-    """Return the bits of a view of a symmetric or Hermitian matrix without the one that transposes."""
+    """Return the bits of a view without the transpose, which for symmetric and Hermitian storage is redundant."""
     if symmetry == 0 or not op & TRANSPOSED:
         return op
     return op & CONJUGATED if symmetry == 1 else (op & CONJUGATED) ^ CONJUGATED
@@ -131,12 +136,12 @@ def require_plain(a: Any, what: str) -> None:
     """Raise ValueError for a view that is transposed or conjugated: it has no component arrays of its own."""
     if a._op:
         view = {1: "transposed", 2: "conjugated", 3: "adjoint"}[a._op]
-        raise ValueError(f"{what}: this {a.format}_array is a {view} view and has no parts of its own; .copy() it")
+        raise ValueError(f"{what}: this {a.format}_array is a {view} view and has no parts of its own; use .copy()")
 
 
 def write_values(a: Any, new: Any, name: str) -> None:
-    """Write a number or an array to the stored values."""
-    if SYMMETRIES[a._matrix.symmetry] == "hermitian":  # whose main diagonal has to stay real
+    """Write a scalar or an array to the stored values."""
+    if SYMMETRIES[a._matrix.symmetry] == "hermitian":  # the main diagonal has to stay real
         changed = a._matrix.values.copy()
         device_dense.write(a._backend, changed, new, name)
         a._matrix.with_values(changed)  # raises
@@ -144,10 +149,10 @@ def write_values(a: Any, new: Any, name: str) -> None:
 
 
 def issparse(x: Any) -> bool:
-    """Whether `x` is one of this library's matrices."""
+    """Whether `x` is a matrix of this library."""
     return isinstance(x, Base)
 
 
-def is_scipys(x: Any) -> bool:
-    """Whether `x` is a sparse matrix or array of SciPy's own."""
+def is_from_scipy(x: Any) -> bool:
+    """Whether `x` is a sparse matrix or array of SciPy."""
     return sp.issparse(x) and not isinstance(x, Base)

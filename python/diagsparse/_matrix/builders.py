@@ -1,4 +1,4 @@
-"""Matrices built from diagonals, with SciPy's names: `diags` and `eye`."""
+"""Matrices built from diagonals: `diags` and `eye`, as in SciPy."""
 
 from __future__ import annotations
 
@@ -12,50 +12,56 @@ from .._backends.arguments import integer
 from .._backends.backend import CPU, get_backend
 from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from .._show.display import counted
-from .gate import checked_shape
 from .registry import COMMON, FORMATS, format_named, storing_16_bits
 from .sparse_array import SparseArray
 from .summary import Summary, diagonal_length
+from .validation import checked_shape
 
-_DIAGONALS = "hm"  # the format that is built, of which the others are made
+_DIAGONALS = "hm"  # the format that is built first and converted to others
 
 
 def diags(
     diagonals: Any, offsets: Any = 0, *, shape: tuple[int, int] | None = None, format: str | None = None,
     dtype: Any = None, device: str | None = None, period: int | None = None,
 ) -> SparseArray:  # fmt: skip
-    """Return a matrix of these diagonals.
+    """Construct a sparse matrix from diagonals.
 
     Parameters
     ----------
     diagonals : dict, or sequence of arrays or numbers
-        A dict of offset: values, or values for each of `offsets`. Values are as many as the diagonal has places, or one
-        for all of them. A 2-D array may be the data of SciPy's `dia_array`: row d, column j is element
-        ``[j - offsets[d], j]``.
+        A dict ``{offset: values}``, or one entry for each of `offsets`. The values of a diagonal are an array of its
+        length, or one number for all its elements. A 2-D array may be the data of SciPy's `dia_array`: row d, column j
+        is element ``[j - offsets[d], j]``.
     offsets : int or sequence of int
-        0 is the main diagonal, k > 0 lies above it.
+        0 is the main diagonal, k > 0 is above it.
     shape : (int, int), optional
-        By default the square matrix in which the first diagonal has as many places as there are values: needed where
-        these are numbers that stand for whole diagonals.
+        By default the matrix is square, and its order follows from the length of the first diagonal. Required if the
+        diagonals are given as numbers.
     format : str, optional
         By default ``"hm"``.
     dtype : dtype, optional
         By default that of the values; integers and bools become float64 with a `ConversionWarning`. float16 and
-        bfloat16 for formats that store them, as dia, hm, cdm and mdia do.
+        bfloat16 are available in formats that store them, such as dia, hm, cdm and mdia.
     device : str, optional
         ``"cpu"``, the default, or ``"cuda"``, ...
     period : int, optional
         Store only the first `period` values of each diagonal, which repeat along it (``docs/packing.md``); for the
-        formats dia, hm and cdm, and with `shape`. It is enough to pass these values, or one number for all of them;
-        whole diagonals are checked.
+        formats dia, hm and cdm, and together with `shape`. Pass these values only, one number for all of them, or
+        complete diagonals, which are then checked.
+
+    Returns
+    -------
+    sparse matrix
 
     Raises
     ------
     ValueError
-        For offsets that repeat or lie outside, and for values that do not fit their diagonal or do not repeat.
+        For repeated offsets, offsets outside of the matrix, and values that do not fit their diagonal or do not repeat.
     TypeError
         For a `period` with a format that stores every element, and for 16-bit values with a format that cannot store
         them.
+    MemoryError
+        If the matrix does not fit.
 
     Examples
     --------
@@ -85,20 +91,20 @@ def diags(
     if shape is None:
         if not ks:
             raise ValueError("diags: no diagonals; pass shape=(rows, columns)")
-        shape = _told_shape(ks, values)
+        shape = _inferred_shape(ks, values)
     shape = checked_shape(shape, "diags")
     given = np.result_type(*values) if values else np.dtype(float)
-    kept = value_dtype(given, _storable(floats_for(given, dtype, "diags"), kind), "diags", narrow=kind.narrow)
+    dtype = value_dtype(given, _storable(floats_for(given, dtype, "diags"), kind), "diags", narrow=kind.narrow)
     stored = [(k, _on_diagonal(v, k, shape, data, period)) for k, v in zip(ks, values, strict=True)]
     if period is None:
-        _require_room(kind, shape, kept.itemsize, dict(stored))
+        _require_room(kind, shape, dtype.itemsize, dict(stored))
     first: Any = FORMATS[_DIAGONALS] if period is None else kind
-    made = first.of_runs(shape, widened(kept), [(k, max(0, -k), v) for k, v in stored], period=period)
-    return made.asformat(kind.name).astype(kept, copy=False).to(target.name)
+    result = first.from_runs(shape, widened(dtype), [(k, max(0, -k), v) for k, v in stored], period=period)
+    return result.asformat(kind.name).astype(dtype, copy=False).to(target.name)
 
 
-def _told_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
-    """Return the order of the square matrix in which the first diagonal has as many places as values."""
+def _inferred_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
+    """Return the shape of the square matrix whose first diagonal has as many elements as there are values."""
     n = len(values[0]) + abs(ks[0])
     if outside := [k for k, v in zip(ks, values, strict=True) if abs(k) >= n and len(v)]:
         raise ValueError(
@@ -109,35 +115,37 @@ def _told_shape(ks: list[int], values: list[np.ndarray]) -> tuple[int, int]:
 
 
 def _storable(dtype: Any, kind: Any) -> Any:
-    """Return the dtype that a user asked for, or raise where it has 16 bits and the format has no such values."""
+    """Return the requested dtype; raise TypeError if it has 16 bits and the format does not store such values."""
     if dtype is not None and not kind.narrow and is_narrow(wanted := named_dtype(dtype)):
         storing = storing_16_bits()
         raise TypeError(
-            f"diags: dtype {wanted}: {kind.name} stores no 16-bit floats; give a format= that does: {storing}"
+            f"diags: dtype {wanted}: {kind.name} stores no 16-bit floats; pass a format= that does: {storing}"
         )
     return dtype
 
 
 def _require_room(kind: Any, shape: tuple[int, int], itemsize: int, runs: dict[int, np.ndarray]) -> None:
-    """Raise where these diagonals do not fit: they are stored as hm first, and other families are converted by csr."""
+    """Raise MemoryError if the diagonals do not fit: they are built in hm, and converted to other families via csr."""
     kind.check_shape(shape, CPU.core)
-    if 64 * (len(runs) + 1) * (sum(shape) + 1) < memory.SMALL:  # bytes that are enough for all of them together
+    if 64 * (len(runs) + 1) * (sum(shape) + 1) < memory.SMALL:  # an upper bound
         return
-    constant = {k: v.strides == (0,) for k, v in runs.items()}  # one value for all places, which is looked at once
+    constant = {k: v.strides == (0,) for k, v in runs.items()}  # one value for all elements
     entries = sum(len(v) * bool(v[0]) if constant[k] and len(v) else int(np.count_nonzero(v)) for k, v in runs.items())
     s = Summary(shape, itemsize, entries, offsets=lambda: np.array(sorted(runs), np.int64))
     first, rows = FORMATS[_DIAGONALS], FORMATS[COMMON]
     diagonals = first.nbytes(s)
-    beside = diagonals * (kind is not first) + rows.nbytes(s) * (kind.family != first.family and kind is not rows)
-    nbytes = beside + (diagonals if kind is first else rows.nbytes(s) if kind is rows else entries * itemsize)
-    hint = f'; format="{_DIAGONALS}" takes {memory.human(diagonals)}' if kind is not first else ""
+    temporary = diagonals * (kind is not first) + rows.nbytes(s) * (kind.family != first.family and kind is not rows)
+    nbytes = temporary + (diagonals if kind is first else rows.nbytes(s) if kind is rows else entries * itemsize)
+    hint = f'; format="{_DIAGONALS}" needs {memory.human(diagonals)}' if kind is not first else ""
     if kind is first and all(constant.values()):
         hint = "; period=1 stores one value of each diagonal"
-    memory.require_free(nbytes, f"{kind.who}: {entries} entries of a {shape[0]} x {shape[1]} matrix", CPU, hint, beside)
+    memory.require_free(
+        nbytes, f"{kind.who}: {entries} entries of a {shape[0]} x {shape[1]} matrix", CPU, hint, temporary
+    )
 
 
 def _checked_period(period: Any, kind: Any, shape: Any) -> int:
-    """Return the period that a user gave, or raise where there can be none."""
+    """Return the user's period as an int; raise if the format has no periods."""
     checked = integer(period, "diags: period")
     if not kind.packs:
         able = ", ".join(name for name in FORMATS if FORMATS[name].packs)
@@ -145,12 +153,14 @@ def _checked_period(period: Any, kind: Any, shape: Any) -> int:
     if not 0 < checked < 2**31:
         raise ValueError(f"diags: period={checked}: expected 1 to 2^31 - 1 rows")
     if shape is None:
-        raise ValueError(f"diags: period={checked} without shape=(rows, columns): one period does not tell the shape")
+        raise ValueError(
+            f"diags: period={checked} without shape=(rows, columns): one period does not determine the shape"
+        )
     return checked
 
 
 def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool, period: int | None) -> np.ndarray:
-    """Return the values of a diagonal, as many as it has places, or of one period."""
+    """Return the values of a diagonal in its full length, or the values of one period."""
     m, n = shape
     length, first = diagonal_length(shape, k), max(0, k)
     if v.ndim != 1:
@@ -182,9 +192,9 @@ def eye(
     device: str | None = None,
     period: int | None = None,
 ) -> SparseArray:
-    """Return ones on diagonal `k` of an m x n matrix, square by default; ``format="hm"`` where none is given.
+    """Return a matrix of shape (m, n) with ones on diagonal `k`, square by default.
 
-    With ``period=1`` the one is stored once, whatever the size, as by `diags`.
+    Parameters are those of `diags`. With ``period=1``, the value is stored once, whatever the size.
 
     Examples
     --------

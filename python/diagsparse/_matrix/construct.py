@@ -1,4 +1,4 @@
-"""From whatever a user has to one of our matrices."""
+"""Construction of our matrices from anything that a user may pass."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend, get_backend, gpu
 from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from . import cupy_sparse, devices
-from .base import Base, is_scipys, issparse
+from .base import Base, is_from_scipy, issparse
 from .convert import convert, unshared
-from .gate import checked_shape, is_parts, is_shape, private
-from .registry import COMMON, FORMATS, by_way, default_format, format_named
+from .registry import COMMON, FORMATS, default_format, format_named, relabeled
 from .summary import Summary, inside
+from .validation import checked_shape, is_parts, is_shape, private
 
 
 def first_format(arg: Any) -> Any:
-    """Return the format that a matrix which is not ours is converted to first, before its own is chosen."""
-    return default_format(arg.shape) if is_scipys(arg) else FORMATS[COMMON]
+    """Return the format to which an argument is converted before a format is chosen for it."""
+    return default_format(arg.shape) if is_from_scipy(arg) else FORMATS[COMMON]
 
 
 def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> Any:
-    """Return `arg` as a matrix of this library: in the given format, ours as it is, else in hm or csr by their bytes.
+    """Return `arg` as a matrix of this library, by default our own unchanged, others in the smaller of hm and csr.
 
-    What users call is `diagsparse.array`, which takes advice.
+    Users call `diagsparse.array`, which chooses among all formats.
     """
-    target = get_backend(device)  # raises where the device cannot be used
+    target = get_backend(device)  # raises if the device cannot be used
     if format is not None:
         return format_named(format).array(arg, dtype=dtype, device=device)
     if issparse(arg):
@@ -46,9 +46,9 @@ def initialize(
     a: Any, arg: Any, shape: tuple[int, int] | None, dtype: Any, copy: bool, device: str | None, max_bytes: int | None,
     layout: dict[str, Any],
 ) -> None:  # fmt: skip
-    """Make a new object the matrix that the arguments of its constructor describe."""
+    """Initialize a matrix from the arguments of its constructor."""
     target = None if device is None else get_backend(device)
-    if is_scipys(arg):
+    if is_from_scipy(arg):
         parts, given = None, arg.dtype
     elif isinstance(arg, Mapping):
         parts, arg, layout = arg, a._format.in_order(arg), a._format.parts_are | layout
@@ -58,20 +58,20 @@ def initialize(
     dtype = dtype if given is None else floats_for(given, dtype, a._format.who)
     try:
         narrow = _rounded_to(a._format, arg, dtype)
-        made = a._format.construct(arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target, layout)
-        made = made.astype(narrow, copy=False) if narrow else made
+        result = a._format.construct(arg, shape, np.float32 if narrow else dtype, copy, max_bytes, target, layout)
+        result = result.astype(narrow, copy=False) if narrow else result
     except (MemoryError, ValueError, TypeError) as error:
-        raise by_way(error, a.format) from None
+        raise relabeled(error, a.format) from None
     if parts is not None:
-        _require_derived(made, parts)
-    made = made if target is None else made.to(target.name)
-    a._matrix, a._op, a._shape, a._dtype = made._matrix, made._op, made._shape, made._dtype
-    a._packed = made._packed
-    a._settle(made._backend)
+        _require_derived(result, parts)
+    result = result if target is None else result.to(target.name)
+    a._matrix, a._op, a._shape, a._dtype = result._matrix, result._op, result._shape, result._dtype
+    a._packed = result._packed
+    a._set_backend(result._backend)
 
 
 def _dtype_of(arg: Any) -> np.dtype | None:
-    """Return the dtype of the values that a constructor was given, None where that is not to be seen."""
+    """Return the dtype of the values among the constructor's arguments, None if there is none."""
     if is_parts(arg) and arg:
         arg = np.asarray(arg[0]) if isinstance(arg[0], (list, tuple)) else arg[0]
     if owners.owner_of(arg) is not None:
@@ -80,46 +80,49 @@ def _dtype_of(arg: Any) -> np.dtype | None:
 
 
 def _rounded_to(format: Any, arg: Any, dtype: Any) -> np.dtype | None:
-    """Return the 16-bit type to which a matrix is rounded once it is made, None for none; parts are rounded at once."""
+    """Return the 16-bit type to which the matrix is rounded after its construction, None for none.
+
+    Component arrays are rounded directly.
+    """
     if dtype is None or not format.narrow or is_parts(arg):
         return None
     wanted = named_dtype(dtype)
     return wanted if is_narrow(wanted) else None
 
 
-def _require_derived(made: Any, parts: Mapping[str, Any]) -> None:
-    """Raise ValueError where parts that follow from the others do not."""
-    for name in made._format.derived:
-        if name in parts and not np.array_equal(parts[name], made.parts()[name]):
-            raise ValueError(f"{made.format}_array: {name} do not fit the other parts and the shape; leave them out")
+def _require_derived(result: Any, parts: Mapping[str, Any]) -> None:
+    """Raise ValueError if component arrays that are determined by the others differ from the computed ones."""
+    for name in result._format.derived:
+        if name in parts and not np.array_equal(parts[name], result.parts()[name]):
+            raise ValueError(f"{result.format}_array: {name} do not fit the other parts and the shape; leave them out")
 
 
 def with_options(
     format: Any, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Backend | None,
     options: dict[str, int],
 ) -> Any:  # fmt: skip
-    """Build by way of csr, which is laid out as these options, which were checked, say."""
-    made = build(format if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
-    csr = convert(made, COMMON, max_bytes)
-    return format.from_csr(csr, max_bytes, 0 if csr is made else csr.nbytes, **options)
+    """Build a matrix via csr with these options of the layout, which have been checked."""
+    result = build(format if is_parts(arg) else FORMATS[COMMON], arg, shape, dtype, False, max_bytes, target)
+    csr = convert(result, COMMON, max_bytes)
+    return format.from_csr(csr, max_bytes, 0 if csr is result else csr.nbytes, **options)
 
 
 def build(
     format: Any, arg: Any, shape: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend | None
 ) -> Any:
-    """Build where `arg` lies, or at `target` where that costs less."""
+    """Build a matrix on the device of `arg`, or on `target` where that is faster."""
     who = format.who
     if shape is not None:
         shape = checked_shape(shape, who)
     if issparse(arg):
         _same_shape(arg.shape, shape, who)
         value_dtype(widened(arg.dtype), dtype, who)
-        if target not in (None, CPU):  # conversions are for the GPU
+        if target not in (None, CPU):  # convert on the GPU
             arg = arg.to(target.name)
-        made = convert(arg, format.name, max_bytes)
-        made = made if dtype is None else made.astype(dtype, copy=False)
-        return unshared(made, arg, max_bytes) if copy else made
-    if is_scipys(arg):
+        result = convert(arg, format.name, max_bytes)
+        result = result if dtype is None else result.astype(dtype, copy=False)
+        return unshared(result, arg, max_bytes) if copy else result
+    if is_from_scipy(arg):
         _same_shape(arg.shape, shape, who)
         return from_scipy(format, arg, dtype, copy, max_bytes, target or CPU)
     if cupy_sparse.issparse(arg):
@@ -132,7 +135,7 @@ def build(
     try:
         dense = as_numpy(arg, who)
     except ValueError:  # rows of different lengths
-        raise ValueError(f"{who}: got {type(arg).__name__}, of which NumPy makes no array of numbers") from None
+        raise ValueError(f"{who}: got {type(arg).__name__}, which is no array of numbers for NumPy") from None
     return _from_dense(format, dense, arg, shape, dtype, max_bytes, target or CPU)
 
 
@@ -140,30 +143,30 @@ def _from_tuple(
     format: Any, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, max_bytes: int | None,
     target: Backend,
 ) -> Any:  # fmt: skip
-    """Build from a shape, or from the parts."""
+    """Build an empty matrix from a shape, or a matrix from component arrays."""
     who = format.who
     if is_shape(arg):
-        wanted, kept = checked_shape(arg, who), value_dtype(np.float64, dtype, who)
-        format.require(Summary.of_nothing(wanted, kept.itemsize), max_bytes, target)
-        return format.empty(wanted, kept, target)
+        wanted, dtype = checked_shape(arg, who), value_dtype(np.float64, dtype, who)
+        format.require(Summary.empty(wanted, dtype.itemsize), max_bytes, target)
+        return format.empty(wanted, dtype, target)
     if devices.on_gpu(arg):
-        made = format.from_device_tuple(arg, shape, dtype, copy, max_bytes)
+        result = format.from_device_tuple(arg, shape, dtype, copy, max_bytes)
     else:
-        made = format.from_tuple(arg, shape, dtype, copy, max_bytes)
-    return limited(made, max_bytes)
+        result = format.from_tuple(arg, shape, dtype, copy, max_bytes)
+    return limited(result, max_bytes)
 
 
-def limited(made: Any, max_bytes: int | None) -> Any:
-    """Return a matrix of a user's parts, most of which lie where they did, if it is within the limit."""
+def limited(result: Any, max_bytes: int | None) -> Any:
+    """Return a matrix that was built from component arrays; raise MemoryError if it exceeds the limit."""
     if max_bytes is not None:
-        memory.require(made.nbytes, max_bytes, f"{made.format}_array: the matrix of these parts")
-    return made
+        memory.require(result.nbytes, max_bytes, f"{result.format}_array: the matrix of these parts")
+    return result
 
 
 def _from_dense(
     format: Any, dense: np.ndarray, arg: Any, shape: Any, dtype: Any, max_bytes: int | None, target: Backend
 ) -> Any:
-    """Build from what NumPy made of the user's `arg`."""
+    """Build from `dense`, which is the user's `arg` as a NumPy array."""
     who = format.who
     if dense.dtype.kind not in "iubfc":
         raise TypeError(
@@ -173,26 +176,26 @@ def _from_dense(
     if dense.ndim != 2:
         raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
     _same_shape(dense.shape, shape, who)
-    kept = value_dtype(dense.dtype, floats_for(dense.dtype, dtype, who), who)
-    if (each := 24 + 2 * kept.itemsize) * dense.size > memory.SMALL:  # of an entry: row, column, value, and as csr
+    dtype = value_dtype(dense.dtype, floats_for(dense.dtype, dtype, who), who)
+    if (each := 24 + 2 * dtype.itemsize) * dense.size > memory.SMALL:  # per entry
         entries = int(np.count_nonzero(dense))
         memory.require_free(entries * each, f"{who}: {entries} entries of a dense array of shape {dense.shape}")
-    return from_scipy(format, sp.csr_array(dense.astype(kept, copy=False)), None, False, max_bytes, target)
+    return from_scipy(format, sp.csr_array(dense.astype(dtype, copy=False)), None, False, max_bytes, target)
 
 
 def _from_device_dense(format: Any, x: Any, shape: Any, dtype: Any, max_bytes: int | None) -> Any:
-    """Build from a dense array on a GPU, on that GPU: CuPy's there, others by way of the host."""
+    """Build from a dense array on a GPU, on that GPU; arrays of libraries other than CuPy are copied via the host."""
     who, owner = format.who, owners.owner_of(x)
     assert owner is not None
     if len(x.shape) != 2:
         raise ValueError(f"{who}: got an array of shape {tuple(x.shape)}, expected two dimensions")
     _same_shape(x.shape, shape, who)
-    kept, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.where(x))
+    dtype, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.device_index(x))
     if owner is owners.CuPy:
-        return cupy_sparse.from_dense(format, x, kept, max_bytes)
-    fits = owner is owners.Own or owner.dtype(x) == kept
-    dense = owner.view(home.core, x if fits else owner.cast(x, kept), home.index).get()
-    return _from_dense(format, dense, x, shape, kept, max_bytes, home).to(home.name)
+        return cupy_sparse.from_dense(format, x, dtype, max_bytes)
+    fits = owner is owners.AnyLibrary or owner.dtype(x) == dtype
+    dense = owner.view(home.core, x if fits else owner.cast(x, dtype), home.index).get()
+    return _from_dense(format, dense, x, shape, dtype, max_bytes, home).to(home.name)
 
 
 def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str) -> None:
@@ -203,16 +206,16 @@ def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str
 
 
 def from_scipy(format: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | None, target: Backend) -> Any:
-    """Build on the CPU, but lay out diagonals from csr at `target`: there it is done faster, and less is copied."""
-    kept = value_dtype(a.dtype, dtype, format.who)
-    if a.format == "dia":  # which SciPy would convert with offsets of 32 bits
-        made = _from_diagonals(format.for_diagonals(), private(a, format.who)[0], kept, max_bytes)
-        return convert(made, format.name, max_bytes)
+    """Build on the CPU; diagonals are converted from csr on `target`, which is faster and copies less."""
+    dtype = value_dtype(a.dtype, dtype, format.who)
+    if a.format == "dia":  # SciPy would convert it with 32-bit offsets
+        result = _from_diagonals(format.for_diagonals(), private(a, format.who)[0], dtype, max_bytes)
+        return convert(result, format.name, max_bytes)
     return format.from_scipy(a, dtype, copy, max_bytes, target)
 
 
 def peak_nbytes(format: Any, a: Any, ours: Any) -> int:
-    """Return the bytes that this needs on the CPU for an array of which `operands.as_sparse` made `ours`."""
+    """Return the bytes that `from_scipy` needs on the CPU for `a`; `ours` is ``operands.as_sparse(a)``."""
     s = ours._summary()
     if a.format != "dia":
         return format.peak_from_scipy(a, ours, s)

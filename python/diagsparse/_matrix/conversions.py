@@ -1,4 +1,4 @@
-"""From format to format, dtype to dtype, and out to SciPy and NumPy."""
+"""Conversions to other formats, dtypes and devices, and to SciPy, CuPy and NumPy."""
 
 from __future__ import annotations
 
@@ -14,50 +14,60 @@ from .._backends.types import is_narrow, value_dtype
 from . import cupy_sparse, devices
 from .base import M
 from .convert import convert, to_csr, unpacked, unshared, widen
-from .each_element import rewritten
-from .registry import SCIPYS, format_named
+from .elementwise_functions import rewritten
+from .registry import SCIPY_ONLY, format_named
 
 
 def asformat(a: M, format: str | None, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> M:
-    """Return this matrix in another format (itself in its own, unless ``copy=True``).
+    """Return this matrix in another format.
 
-    Options of the layout (`symmetry` and `period` of the diagonal formats) are as in the constructor. Where none is
-    given, a packed matrix stays packed among dia, hm and cdm, and is stored in full in every other format.
+    Parameters
+    ----------
+    format : str or None
+        If this is the format of the matrix, or None, the matrix itself is returned, unless ``copy=True``. ``"bsr"``
+        gives SciPy's `bsr_array`, as `tobsr`.
+    copy : bool
+        Whether the result must not share values with this matrix. Conversions to other formats never share them.
+    max_bytes : int, optional
+        Limit for the result and the temporary memory; by default the free memory.
+    **layout
+        Options of the layout (such as `symmetry` and `period` of the diagonal formats), as in the constructor. Without
+        options, a packed matrix stays packed among dia, hm and cdm, and is stored in full in every other format.
 
     Raises
     ------
     ValueError
         For an unknown format, or one that cannot hold this shape.
     NotImplementedError
-        For SciPy's lil and dok, with what to type; its bsr is made, as by `tobsr`.
+        For SciPy's lil and dok; the message names the alternative.
     MemoryError
-        With the bytes, when the result and what is needed beside it while it is made exceed `max_bytes` or the free
-        memory; `diagsparse.forecast` tells them.
+        If the result and the temporary memory exceed `max_bytes` or the free memory. `diagsparse.forecast` returns the
+        number of bytes.
     """
     if layout:
         return format_named(format or a.format).array(a, copy=copy, max_bytes=max_bytes, **layout)
-    if format in SCIPYS:
+    if format in SCIPY_ONLY:
         return getattr(a, f"to{format}")()
-    made = a if format is None else convert(a, format, max_bytes)
-    if copy or made is not a:  # conversions share nothing, as in SciPy
-        made = unshared(made, a, max_bytes)
-    return made
+    result = a if format is None else convert(a, format, max_bytes)
+    if copy or result is not a:  # conversions share nothing, as in SciPy
+        result = unshared(result, a, max_bytes)
+    return result
 
 
 def to(a: M, device: str) -> M:
-    """Return this matrix on a device: itself where it is there already, else a copy.
+    """Return this matrix on a device: the matrix itself if it is there already, else a copy.
 
     Parameters
     ----------
     device : {"cpu", "cuda", "cuda:1", ...}
-        A view (`A.T`, `A.H`) stays a view, of the copy.
+        The device. The copy of a view (`A.T`, `A.H`) is a view as well.
 
     Raises
     ------
     CudaUnavailable
-        With what is missing.
+        If the device cannot be used; the message says what is missing.
     MemoryError
-        With the numbers, where it does not fit into the memory that is free there.
+        If the matrix does not fit into the free memory of the device.
     """
     if device is None:
         raise TypeError('to: device None: expected "cpu", "cuda" or "cuda:0", "cuda:1", ...')
@@ -66,29 +76,29 @@ def to(a: M, device: str) -> M:
 
 
 def to_cupy(a: Any, format: str | None = None) -> Any:
-    """Return this matrix as `cupyx.scipy.sparse` has it, on the GPU (a matrix on the cpu is copied there).
+    """Return this matrix as a `cupyx.scipy.sparse` matrix on the GPU. A matrix on the cpu is copied to the GPU first.
 
     Parameters
     ----------
     format : {"csr", "csc", "coo", "dia"}, optional
-        By default this format where CuPy has it, else ``"dia"``. The values of csr, csc and coo are
-        shared, their indices copied; ``"dia"`` is aligned by column, so a copy.
+        By default the format of this matrix if CuPy has it, else the nearest one. The values of csr, csc and coo are
+        shared and their indices are copied; ``"dia"`` is aligned by column and always a copy.
 
     Raises
     ------
     ImportError
-        Where CuPy is not installed.
+        If CuPy is not installed.
     """
     return cupy_sparse.to_cupy(a, format)
 
 
 def astype(a: M, dtype: Any, copy: bool = True) -> M:
-    """Return this matrix with values of another dtype.
+    """Return this matrix with its values converted to `dtype`; without `copy`, the matrix itself if nothing changes.
 
     Raises
     ------
     TypeError
-        For a dtype that no kernel handles, and from complex to real.
+        For a dtype that the format does not store, and for complex values converted to real ones.
     """
     wanted = value_dtype(a.dtype, dtype, f"{a.format}_array.astype", narrow=a._format.narrow)
     if wanted == a.dtype:
@@ -97,14 +107,12 @@ def astype(a: M, dtype: Any, copy: bool = True) -> M:
 
 
 def unpack(a: M, *, max_bytes: int | None = None) -> M:
-    """Return this matrix with every element stored, in a type that arithmetic is done in.
-
-    Itself where that is so already; float16 and bfloat16 values become float32.
+    """Return this matrix with every element stored, and 16-bit values as float32; itself if it is not packed.
 
     Raises
     ------
     MemoryError
-        With the bytes, when the result exceeds `max_bytes` or the free memory.
+        If the result exceeds `max_bytes` or the free memory.
     """
     if is_narrow(a._dtype):
         nbytes = a.nbytes + a._matrix.values.nbytes
@@ -113,14 +121,14 @@ def unpack(a: M, *, max_bytes: int | None = None) -> M:
 
 
 def _dense_output(a: Any, order: str | None, out: np.ndarray | None) -> np.ndarray:
-    """Return zeros for `toarray` to fill: `out` after its check, or a new array where it fits."""
+    """Return the array of zeros that `toarray` fills: `out`, after checks, or a new array."""
     m, n = a._shape
     if out is None:
         if (nbytes := m * n * a._dtype.itemsize) > memory.SMALL:
             memory.require_free(nbytes, f"toarray: a dense {m} x {n} array")
         return np.zeros(a._shape, a._dtype, cast(Any, order or "C"))
     if order is not None:
-        raise ValueError("toarray: order and out exclude each other")
+        raise ValueError("toarray: order and out cannot be combined")
     if not isinstance(out, np.ndarray) or out.shape != (m, n) or out.dtype != a.dtype:
         given = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise ValueError(f"toarray: out is {given}, expected {a.dtype} of shape {(m, n)}")
@@ -131,39 +139,47 @@ def _dense_output(a: Any, order: str | None, out: np.ndarray | None) -> np.ndarr
 
 
 def todense(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-    """The same as `toarray`."""
+    """Return a dense NumPy array; the same as `toarray`."""
     return a.toarray(order, out)
 
 
-# ---- copies, and out to NumPy and SciPy ---------------------------------------------------------
+# ---- copies, and conversions to NumPy and SciPy -------------------------------------------------
 def copy(a: M) -> M:
-    """Return an independent matrix; a view is laid out anew."""
+    """Return an independent copy; the copy of a view is stored as the view shows it."""
     if a._op & 1:
-        return a._format.anew(a)
+        return a._format.materialized(a)
     values = a._matrix.values
     return a._wrap(a._matrix.with_values(values.conj() if a._op else values.copy()))
 
 
 def to_scipy(a: Any, format: str | None = None) -> Any:
-    """Return this matrix in the format of SciPy's that is named, by default the nearest one."""
+    """Return this matrix as a SciPy sparse array of the given format, by default the nearest one."""
     return to_csr(a).to_scipy(format)
 
 
 def toarray(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-    """Return a dense NumPy array, shape (m, n); `out` is overwritten where given."""
+    """Return a dense NumPy array of shape (m, n), in `out` if it is given.
+
+    Raises
+    ------
+    ValueError
+        If `out` has another shape or dtype, or both `order` and `out` are given.
+    MemoryError
+        If the dense array does not fit.
+    """
     dense = _dense_output(a, order, out)
     if a._backend is not CPU:
         return a.to("cpu").toarray(out=dense)
     wide = unpacked(a)
-    if wide._dtype == a._dtype and (out is None or host_dense.native(out)):
-        wide._format.onto(wide, dense, 1, False)
+    if wide._dtype == a._dtype and (out is None or host_dense.is_addressable(out)):
+        wide._format.write_dense(wide, dense, 1, False)
     else:
         dense[...] = wide.toarray()
     return dense
 
 
 def diagonal(a: Any, k: int = 0) -> np.ndarray:
-    """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length; zeros where none is stored."""
+    """Return a copy of diagonal `k` (0: the main one) as a NumPy array; elements that are not stored are 0."""
     if not a._op:
         return to_csr(a).diagonal(k).astype(a._dtype, copy=False)
     k = integer(k, "diagonal: k")
@@ -172,7 +188,7 @@ def diagonal(a: Any, k: int = 0) -> np.ndarray:
 
 
 def eliminate_zeros(a: Any) -> None:
-    """Drop the stored zeros, in place."""
+    """Remove the stored zeros, in place."""
     csr = to_csr(a).copy()
     csr.eliminate_zeros()
     a._matrix, a._op = a._format.rebuilt_from_csr(a, csr)._matrix, 0

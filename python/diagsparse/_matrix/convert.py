@@ -1,4 +1,4 @@
-"""From one format to another, after a forecast."""
+"""Conversion from one format to another, after a check of the memory that it needs."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ import numpy as np
 from .._backends import memory
 from .._backends.types import is_narrow
 from .base import M
-from .registry import COMMON, FORMATS, by_way, default_format, format_named
+from .registry import COMMON, FORMATS, default_format, format_named, relabeled
 
 
 def unpacked(a: M, max_bytes: int | None = None) -> M:
-    """Return `a`, unpacked where it is packed."""
+    """Return `a` unpacked."""
     return a.unpacked(max_bytes=max_bytes) if a._packed else a
 
 
 def widen(a: M) -> M:
-    """Return `a` as it is laid out, in a type that arithmetic is done in."""
+    """Return `a` in the same layout, with 16-bit values as float32."""
     return a.astype(np.float32) if is_narrow(a._dtype) else a
 
 
 def to_csr(a: M, max_bytes: int | None = None, held: int = 0) -> M:
-    """Return a view that is not packed as a csr matrix, on its device; `held` bytes count for the user's limit."""
+    """Return a matrix that is not packed as csr, on its device; `held` bytes count towards the user's limit."""
     return a._format.to_csr(a, max_bytes, held)
 
 
 def convert(a: M, format: str, max_bytes: int | None = None) -> M:
-    """Return `a` in another format (itself in its own), after a forecast."""
+    """Return `a` in another format, or `a` itself if it has this format; raise first if the result does not fit."""
     wanted = format_named(format)
     if max_bytes is not None:
         memory.checked_limit(max_bytes)
@@ -34,27 +34,27 @@ def convert(a: M, format: str, max_bytes: int | None = None) -> M:
         return a
     try:
         wanted.check_shape(a._shape, a._core)
-        if a._format.family == wanted.family:  # in which a packing is kept
-            wanted.foresee(a, max_bytes)
-            return wanted.within(a, max_bytes)
+        if a._format.family == wanted.family:  # a packing is preserved
+            wanted.check_forecast(a, max_bytes)
+            return wanted.from_family(a, max_bytes)
         full = unpacked(a, max_bytes)
         held = 0 if full is a else full.nbytes
-        wanted.foresee(full, max_bytes, held)
+        wanted.check_forecast(full, max_bytes, held)
         csr = to_csr(full, max_bytes, held)
         return wanted.from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
     except (MemoryError, ValueError, TypeError) as error:
-        raise by_way(error, format) from None
+        raise relabeled(error, format) from None
 
 
 def in_rows(a: M, who: str) -> M:
-    """Return `a` in csr, whose entries reports and advice count; raise, before it takes memory, where it has none.
+    """Return `a` in csr, for reports and advice that count its entries.
 
     Raises
     ------
     ValueError
-        For more rows or columns than csr has indices for.
+        For more rows or columns than csr can index.
     MemoryError
-        Where a packed matrix does not fit in full.
+        If a packed matrix does not fit in full.
     """
     what = f"{who}: A is {a!r}, whose entries are counted in {COMMON}"
     if default_format(a._shape) is not FORMATS[COMMON]:
@@ -67,9 +67,9 @@ def in_rows(a: M, who: str) -> M:
     return convert(a, COMMON)
 
 
-def unshared(made: M, a: M, max_bytes: int | None) -> M:
-    """Return what was made of `a`, or a copy of it where both share values."""
-    if made is not a and not made._core.overlap(made._matrix.values, a._matrix.values):
-        return made
-    memory.require(made.nbytes, max_bytes, f"{made.format}_array: the copy", backend=made._backend)
-    return made.copy()
+def unshared(result: M, a: M, max_bytes: int | None) -> M:
+    """Return `result`, or a copy of it if it shares values with `a`."""
+    if result is not a and not result._core.overlap(result._matrix.values, a._matrix.values):
+        return result
+    memory.require(result.nbytes, max_bytes, f"{result.format}_array: the copy", backend=result._backend)
+    return result.copy()

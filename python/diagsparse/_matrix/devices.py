@@ -1,4 +1,4 @@
-"""Matrices from device to device, from arrays that lie on a GPU, and times dense arrays wherever they lie."""
+"""Copies between devices, construction from arrays on a GPU, and element-wise products with dense arrays."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from .._backends.types import sum_dtype, value_dtype
 from .base import CONJUGATED, TRANSPOSED, Base
 
 
-# ---- from device to device ------------------------------------------------------------------------
+# ---- copies between devices -----------------------------------------------------------------------
 def moved(a: Any, target: Backend) -> Any:
-    """Return a copy of `a` at another place; a view stays a view of the copy."""
+    """Return a copy of `a` on another device; the copy of a view is a view."""
     what = f"to: {a.format}_array {a.shape[0]} x {a.shape[1]} {a.dtype} on {target.name}"
     memory.require_free(a.nbytes, what, target)
-    return a._wrap(a._format.moved(a, target, partial(carried, source=a._backend, target=target)), a._op)
+    return a._wrap(a._format.moved(a, target, partial(copied_array, source=a._backend, target=target)), a._op)
 
 
-def carried(part: Any, source: Backend, target: Backend) -> Any:
-    """Return a copy of a module's array for another place, once it is there; from GPU to GPU without the host."""
+def copied_array(part: Any, source: Backend, target: Backend) -> Any:
+    """Return a copy of an array on another device, after synchronizing; between GPUs it does not pass the host."""
     if isinstance(part, np.ndarray) or target is CPU:
         here = source.host(part)
         return here if target is CPU else target.core.from_host(np.ascontiguousarray(here), target.index)
     part = owners.contiguous(part, part.dtype)
-    made = target.core.empty(part.shape, part.dtype.name, target.index)
-    source.core.synchronize(source.index)  # the copy is in a stream of the target
-    made.assign(part)
-    target.core.synchronize(target.index)  # before the memory of the source is used again
-    return made
+    result = target.core.empty(part.shape, part.dtype.name, target.index)
+    source.core.synchronize(source.index)  # the copy runs in a stream of the target
+    result.assign(part)
+    target.core.synchronize(target.index)  # before the memory of the source may be reused
+    return result
 
 
-# ---- from parts on a GPU --------------------------------------------------------------------------
+# ---- construction from arrays on a GPU ------------------------------------------------------------
 def on_gpu(arg: tuple[Any, ...]) -> bool:
-    """Whether some of the parts of a matrix lie on a GPU."""
+    """Whether some of these component arrays are on a GPU."""
     return any(owners.owner_of(part) is not None for part in _flat(arg))
 
 
@@ -46,29 +46,29 @@ def _flat(arg: tuple[Any, ...]) -> list[Any]:
 
 
 def home(arg: tuple[Any, ...]) -> Backend:
-    """Return the GPU on which the first of the parts lies that is on one."""
-    found = ((owners.owner_of(part), part) for part in _flat(arg))
-    owner, part = next((owner, part) for owner, part in found if owner is not None)
-    return gpu(owner.where(part))
+    """Return the GPU of the first component array that is on one."""
+    owned = ((owners.owner_of(part), part) for part in _flat(arg))
+    owner, part = next((owner, part) for owner, part in owned if owner is not None)
+    return gpu(owner.device_index(part))
 
 
 def entries(
     format: str, shape: tuple[int, int], values: Any, first: Any, second: Any, layout: str, backend: Backend
 ) -> Any:
-    """Return the matrix of these entries (arrays on the GPU, as `layout` has them), sorted and summed."""
+    """Return the matrix of these entries, sorted and summed; the arrays are on the GPU, as in the format `layout`."""
     parts = (owners.contiguous(part, part.dtype) for part in (values, first, second))
     return Base._wrap(backend.core.entries(format, *shape, *parts, layout))
 
 
-# ---- with dense arrays ----------------------------------------------------------------------------
+# ---- products with dense arrays -------------------------------------------------------------------
 def scaled(a: Any, dense: Any) -> Any:
-    """Return ``a * dense`` for an array that broadcasts, in a's format and, on a GPU, there."""
+    """Return ``a * dense`` for an array that broadcasts, in the format and on the device of `a`."""
     dtype = value_dtype(sum_dtype(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
     a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)
     if a._backend is CPU:
         wide = host_dense.broadcast(dense, dtype, a.shape)
     else:
-        values = owners.bring(dense, dtype, a._backend, "multiply", "the other operand")
+        values = owners.as_device_array(dense, dtype, a._backend, "multiply", "the other operand")
         wide = owners.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
     return a._wrap(a._core.scaled_by(a._matrix, bool(a._op & CONJUGATED), wide))
 

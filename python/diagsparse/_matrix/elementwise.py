@@ -1,8 +1,8 @@
-"""``+ - * / **``: element by element, on the stored values where that is possible.
+"""Element-wise ``+ - * /`` and comparisons, computed on the stored values where possible.
 
-Each family does it in its own way: diagonals as whole runs, csr, csc and coo by merges. The result has the left
-operand's format and is where that one is. Cancellation leaves explicit zeros stored in the diagonal formats; csr, csc
-and coo drop them, as in SciPy.
+Each family of formats has its own implementation: diagonals are combined as contiguous runs, csr, csc and coo are
+merged. The result has the format and the device of the left operand. The diagonal formats store explicit zeros where
+elements cancel; csr, csc and coo drop them, as in SciPy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .._backends.types import VALUE_TYPES, plain_number, sum_dtype, value_dtype,
 from . import comparisons, operands
 from .base import Base, M
 from .convert import convert, unpacked
-from .each_element import changed, is_scalar, over_number, scaled
+from .elementwise_functions import changed, is_scalar, over_number, scaled
 from .operands import dense_operand, require_broadcast, require_shape
 from .registry import COMMON, FORMATS
 
@@ -36,18 +36,18 @@ def divide(a: Any, other: Any) -> Any:
 
 
 def divided_by(a: Any, other: Any) -> Any:
-    """Return the quotient with a dense array: zeros stay zeros, whatever divides them. On a GPU by the host."""
+    """Return ``a / other`` for a dense array; zeros stay zeros, whatever the divisor. On a GPU, the host divides."""
     if operands.is_sparse(other):
         return _over_sparse(a, operands.as_operand(other, a._backend))
     if not operands.is_dense(other):
         return NotImplemented
     divisor = dense_operand(a, other, "/")
     require_broadcast(a, divisor.shape, "/")
-    kept = np.true_divide(1, np.empty(0, owners.dtype_of(divisor))).dtype
-    dtype = value_dtype(widened(sum_dtype(a.dtype, kept)), None, f"{a.format}_array")
+    reciprocal_dtype = np.true_divide(1, np.empty(0, owners.dtype_of(divisor))).dtype
+    dtype = value_dtype(widened(sum_dtype(a.dtype, reciprocal_dtype)), None, f"{a.format}_array")
     if a._backend is not CPU:
         if owners.owner_of(divisor) is not None:
-            divisor = a._backend.host(owners.bring(divisor, dtype, a._backend, "/", "the divisor"))
+            divisor = a._backend.host(owners.as_device_array(divisor, dtype, a._backend, "/", "the divisor"))
         return (a.to("cpu") / divisor).to(a.device)
     plain = unpacked(a).astype(dtype, copy=False)
     plain = plain.copy() if plain._op else plain
@@ -70,18 +70,18 @@ def times_on_the_right(a: M, other: Any) -> M:
     """Return ``other * A``."""
     if is_scalar(other):
         return scaled(a, other)
-    if isinstance(other, sp.spmatrix):  # of SciPy's matrices, * is the product
+    if isinstance(other, sp.spmatrix):  # for SciPy's matrices, * is the matrix product
         return a.__rmatmul__(other)
     return a * other
 
 
 def equal(a: Any, other: Any) -> Any:
-    """Compare element by element, as SciPy does: a sparse array of SciPy's with bools (dense for a dense one)."""
+    """Return ``A == other`` as a SciPy sparse array of bools, or a dense array if `other` is dense."""
     return compared(a, other, operator.eq)
 
 
 def not_equal(a: Any, other: Any) -> Any:
-    """Compare element by element; ``(A != B).nnz == 0`` where all are equal."""
+    """Return ``A != other`` as `equal` does; ``(A != B).nnz == 0`` if all elements are equal."""
     return compared(a, other, operator.ne)
 
 
@@ -96,7 +96,7 @@ def compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
         )
     if sparse:
         operand = operands.as_operand(other, a._backend)
-        operands.together("comparison", a, operand)
+        operands.check_same_device("comparison", a, operand)
         return comparisons.with_sparse(a, operand, compare)
     if scalar:
         return comparisons.with_scalar(a, other, compare)
@@ -106,14 +106,14 @@ def compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
 def multiply(a: M, other: Any) -> M:
     """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
 
-    A dense array (on a GPU also CuPy's or PyTorch's) broadcasts as in NumPy: shape (n,) or (1, n)
-    scales the columns, (m, 1) the rows. The result is sparse, in this matrix's format and on its device.
+    A dense array (for a matrix on a GPU also a CuPy or PyTorch array) is broadcast as in NumPy: shape (n,) or (1, n)
+    scales the columns, (m, 1) the rows. The result is sparse, in the format and on the device of this matrix.
     """
     if is_scalar(other):
         return scaled(a, other)
     if operands.is_sparse(other):
         sparse = operands.as_operand(other, a._backend)
-        operands.together("multiply", a, sparse)
+        operands.check_same_device("multiply", a, sparse)
         return _multiply_sparse(a, sparse) if sparse._shape == a._shape else _broadcast_sparse(a, sparse)
     if not operands.is_dense(other):
         raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
@@ -147,10 +147,10 @@ def subtract_from(a: Any, other: Any) -> Any:
 
 
 def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
-    """Return ``alpha self + beta other``."""
+    """Return ``alpha a + beta other``."""
     if operands.is_sparse(other):
         sparse = operands.as_operand(other, a._backend)
-        operands.together("+", a, sparse)
+        operands.check_same_device("+", a, sparse)
         require_shape(a, sparse.shape, "+")
         return _add_sparse(a, sparse, alpha, beta)
     if is_scalar(other):
@@ -168,19 +168,19 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     require_broadcast(a, dense.shape, "+")
     if (owner := owners.owner_of(dense)) is None:
         return _with_dense(a, dense, alpha, beta)
-    whole = owner.give(a._backend, owners.upload(a._backend, a.toarray()))  # added in its own library
-    return combined(whole, dense, alpha, beta)
+    dense_a = owner.to_library(a._backend, owners.upload(a._backend, a.toarray()))
+    return combined(dense_a, dense, alpha, beta)  # the library of the array adds
 
 
 def _over_sparse(a: Any, b: Any) -> Any:
-    """Return the quotient of two matrices as SciPy gives it, dense: what neither of them stores is 0 / 0, no number."""
-    operands.together("/", a, b)
+    """Return the quotient of two matrices, dense as in SciPy: elements that neither stores are 0 / 0, which is NaN."""
+    operands.check_same_device("/", a, b)
     require_shape(a, b.shape, "/")
     m, n = a._shape
     if (nbytes := 3 * m * n * np.result_type(a.dtype, b.dtype).itemsize) > memory.SMALL:
         memory.require_free(nbytes, f"/: a dense {m} x {n} quotient, where zeros divide", a._backend)
-    made = a.to("cpu").to_scipy("csr") / b.to("cpu").to_scipy("csr")
-    return made.toarray() if sp.issparse(made) else made
+    result = a.to("cpu").to_scipy("csr") / b.to("cpu").to_scipy("csr")
+    return result.toarray() if sp.issparse(result) else result
 
 
 def _zeros_divide(divisor: str, way: str) -> TypeError:
@@ -188,30 +188,30 @@ def _zeros_divide(divisor: str, way: str) -> TypeError:
 
 
 def divided(a: Any, dense: Any) -> Any:
-    """Return `a`, which is no view and scales its values in place, over a dense array that broadcasts."""
+    """Return ``a / dense`` for an array that broadcasts; `a` is not a view."""
     ones = changed(a, np.ones_like)
-    divisors = ones._format.scaled_by(ones, dense)  # wherever something is stored
+    divisors = ones._format.scaled_by(ones, dense)  # at the stored positions
     return changed(a, lambda v: np.where(v == 0, v, v / divisors._matrix.values))
 
 
 def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    """Return ``alpha a + beta b``; signs are not multiplied with, for a product with -1 + 0i would spoil infinities."""
+    """Return ``alpha a + beta b``; signs are applied without a product, as -1 + 0i times infinity would give NaN."""
     if beta not in (1, -1):
         return (a if alpha == 1 else a * plain_number(alpha)) + b * plain_number(beta)
     return a + b if alpha == beta else a - b if alpha == 1 else b - a
 
 
 def _with_dense(a: Any, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
-    """Return ``alpha a + beta dense``, a new array; `dense` broadcasts."""
+    """Return ``alpha a + beta dense`` as a new array; `dense` is broadcast."""
     dtype, (m, n) = sum_dtype(a.dtype, dense.dtype), a._shape
     memory.require_free(m * n * dtype.itemsize, f"+: a dense {m} x {n} sum")
     dense = np.broadcast_to(dense, a._shape)
     if a._packed or dtype not in VALUE_TYPES:
         return combined(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
-    made = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
+    result = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
     host = a if a._backend is CPU else a.to("cpu")
-    host._format.onto(host, made, alpha, True)
-    return made
+    host._format.write_dense(host, result, alpha, True)
+    return result
 
 
 def _multiply_sparse(a: Any, b: Any) -> Any:
@@ -223,12 +223,14 @@ def _multiply_sparse(a: Any, b: Any) -> Any:
 
 
 def _broadcast_sparse(a: Any, b: Any) -> Any:
-    """Return the element-wise product where one matrix has a row, a column or an element for all of the other."""
+    """Return the element-wise product with a matrix that is broadcast: of one row, one column or one element."""
     (m, n), (p, q) = a._shape, b._shape
     if not ((m == p or 1 in (m, p)) and (n == q or 1 in (n, q))) or a._backend is not CPU:
         require_shape(a, b._shape, "multiply")  # raises
-    made = a.to_scipy("csr").multiply(b.to_scipy("csr"))
-    return a._format.like(a, FORMATS[COMMON].array(made)) if made.shape == a._shape else FORMATS[COMMON].array(made)
+    result = a.to_scipy("csr").multiply(b.to_scipy("csr"))
+    return (
+        a._format.like(a, FORMATS[COMMON].array(result)) if result.shape == a._shape else FORMATS[COMMON].array(result)
+    )
 
 
 def _add_sparse(a: Any, b: Any, alpha: int, beta: int) -> Any:

@@ -1,6 +1,6 @@
-"""Elements, rows, columns and parts of a matrix by index: ``A[i, j]``, ``A[2:5]``, ``A[:, order]``, ``A[A > 0]``.
+"""Indexing: ``A[i, j]``, ``A[2:5]``, ``A[:, order]``, ``A[A > 0]``.
 
-What is read is what SciPy's csr gives. What is written has to be stored: a layout does not grow.
+Reading gives the results of SciPy's csr. Only stored elements can be written, as a layout does not grow.
 """
 
 from __future__ import annotations
@@ -16,60 +16,63 @@ from .._backends import memory
 from .base import CONJUGATED, TRANSPOSED
 from .registry import COMMON, FORMATS
 from .summary import diagonal_length
-from .through_scipy import require_host, to_read
+from .through_scipy import as_scipy_csr, require_host
 
-_READING = "A[...]"  # what an error says that was tried
-_BYTES_OF_PLACES = 56  # of an element that is written by its place: seven arrays of integers for a while
+_READING = "A[...]"  # the name of the operation in errors
+_BYTES_OF_POSITIONS = 56  # per element that is written: seven temporary arrays of integers
 
 
 def get(a: Any, which: Any) -> Any:
-    """Return an element, or a part of the matrix, with SciPy's results.
+    """Return an element, a row, a column or a submatrix, as SciPy does.
 
-    Two integers give a number, one gives a row or column as a sparse array of SciPy's of one dimension. Slices of
-    unit step keep the format, and of packed diagonals their period, and around the main diagonal their symmetry.
-    Other slices, index arrays and masks of rows or columns give csr, by way of csr.
-    ``A[mask]``, of a mask for all elements, gives what SciPy gives.
+    Two integers give a number; one gives a row or column as a one-dimensional SciPy sparse array. Slices with unit step
+    preserve the format, the period of packed diagonals, and around the main diagonal their symmetry. Other slices,
+    index arrays and masks of rows or columns are computed via csr and give csr. ``A[mask]``, with a mask for all
+    elements, gives SciPy's result.
 
-    Cost: an element or a row of a diagonal format takes steps as it has diagonals; a slice takes a copy of what it
-    shows; whatever goes by csr takes a conversion.
+    Cost: reading an element or a row of a diagonal format takes one step per diagonal. A slice copies its elements.
+    Everything computed via csr needs a conversion.
     """
     if (pair := _pair(which)) is None:
-        return to_read(a, _READING)[which]
+        return as_scipy_csr(a, _READING)[which]
     (rows, cols), (m, n) = pair, a._shape
     if isinstance(rows, Integral) and isinstance(cols, Integral):
         return a._format.element(a, _index(rows, m, 0), _index(cols, n, 1))
     if isinstance(rows, Integral):
         row = _index(rows, m, 0)
-        return a._format.row_to_read(a, row)[0, cols]
+        return a._format.scipy_row(a, row)[0, cols]
     if isinstance(cols, Integral):
         transpose = a.T
-        return transpose._format.row_to_read(transpose, _index(cols, n, 1))[0, rows]
+        return transpose._format.scipy_row(transpose, _index(cols, n, 1))[0, rows]
     if isinstance(rows, slice) and isinstance(cols, slice):
         (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
         if row_step == col_step == 1:
             return a._format.window(a, r0, max(r0, r1), c0, max(c0, c1))
-    made = _part(to_read(a, _READING), which)
-    return FORMATS[COMMON].array(made) if sp.issparse(made) and made.ndim == 2 else made
+    result = _part(as_scipy_csr(a, _READING), which)
+    return FORMATS[COMMON].array(result) if sp.issparse(result) and result.ndim == 2 else result
 
 
 def set(a: Any, which: Any, values: Any) -> None:
-    """Write elements that are stored.
+    """Write stored elements, as ``A[i, j] = v``.
 
     Raises
     ------
     ValueError
-        Where an element is not stored, and of packed matrices, in which an element may stand for others.
+        If a nonzero value is assigned to an element that is not stored, or the matrix is packed, so that a stored value
+        represents several elements.
+    TypeError
+        For complex values if the matrix is real.
     """
     if a._matrix.symmetry or any(a._format.packing(a)):
         raise ValueError(
-            f"A[i, j] = v: in {a!r} a stored value stands for several elements; write A = A.unpacked() first"
+            f"A[i, j] = v: in {a!r} a stored value represents several elements; write A = A.unpacked() first"
         )
     a._format.sort_in_place(a)
     positions = positions_of(a, which)
     given = values.toarray() if sp.issparse(values) else np.asarray(values)
     while given.ndim > positions.ndim and given.shape[0] == 1:  # as NumPy's assignment does
         given = given[0]
-    if given.squeeze().shape == positions.squeeze().shape:  # a column in two dimensions, say, as SciPy's does
+    if given.squeeze().shape == positions.squeeze().shape:  # as in SciPy, e.g. for a column in two dimensions
         given = given.reshape(positions.shape)
     try:
         wanted = np.broadcast_to(given, positions.shape)
@@ -89,32 +92,39 @@ def set(a: Any, which: Any, values: Any) -> None:
 
 @memory.no_limit()
 def setdiag(a: Any, values: Any, k: int = 0) -> None:
-    """Set diagonal `k` to a number, or to as many values as are given, in place, as SciPy does.
+    """Set diagonal `k` to a number, or its first elements to the given values, in place, as SciPy does.
 
-    Where the whole diagonal is stored its values are written; else the matrix is laid out anew, unpacked, and views
-    of it stay as they are.
+    If the complete diagonal is stored, its values are overwritten. Otherwise the matrix gets new component arrays,
+    without packing, and existing views of it do not change.
+
+    Raises
+    ------
+    ValueError
+        If `k` is outside of the matrix, or `values` has more than one dimension.
+    TypeError
+        For complex values if the matrix is real.
     """
     given, count = checked_diagonal(a, values, k)
     if not count:
         return
     if not (a._matrix.symmetry or any(a._format.packing(a))):
-        memory.require_free(_BYTES_OF_PLACES * count, f"setdiag: the places of the {count} elements of diagonal {k}")
+        memory.require_free(_BYTES_OF_POSITIONS * count, f"setdiag: the positions of {count} elements of diagonal {k}")
         along = np.arange(count)
         where = along + max(0, -k), along + max(0, k)
         if (positions_of(a, where) >= 0).all():
             a[where] = given if given.ndim == 0 else given[:count]
             return
-    changed = sp.csr_array(to_read(a, _READING), copy=True)
+    changed = sp.csr_array(as_scipy_csr(a, _READING), copy=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
         changed.setdiag(given, k)
     layout = {name: option for name, option in a._format.layout(a).items() if name != "symmetry"}
-    made = a._format.from_csr_as(FORMATS[COMMON].array(changed), layout).astype(a._dtype, copy=False)
-    a._matrix, a._op, a._packed = made._matrix, 0, made._packed
+    result = a._format.from_csr_as(FORMATS[COMMON].array(changed), layout).astype(a._dtype, copy=False)
+    a._matrix, a._op, a._packed = result._matrix, 0, result._packed
 
 
 def checked_diagonal(a: Any, values: Any, k: int) -> tuple[np.ndarray, int]:
-    """Return the values that diagonal `k` is set to, and how many elements of it they set."""
+    """Return the new values of diagonal `k` as an array, and the number of elements that they set."""
     m, n = a._shape
     if (k > 0 and k >= n) or (k < 0 and -k >= m):
         raise ValueError(f"setdiag: k={k} exceeds the {m} x {n} matrix")
@@ -128,23 +138,23 @@ def checked_diagonal(a: Any, values: Any, k: int) -> tuple[np.ndarray, int]:
 
 
 def rows(a: Any) -> Any:
-    """Yield the rows, as sparse arrays of SciPy's of one dimension."""
-    rows = to_read(a, _READING)
+    """Yield the rows as one-dimensional SciPy sparse arrays."""
+    rows = as_scipy_csr(a, _READING)
     return (rows[i] for i in range(a._shape[0]))
 
 
 def positions_of(a: Any, which: Any) -> np.ndarray:
-    """Return where among the stored values these elements lie, -1 for those that are not stored."""
+    """Return the positions of these elements among the stored values, -1 for elements that are not stored."""
     require_host(a, _READING)
     stored = a._matrix.values
     numbers = np.arange(1, stored.size + 1, dtype=np.float64).reshape(stored.shape)
     numbered = a._wrap(a._matrix.with_values(numbers), a._op & TRANSPOSED)
-    found = _part(to_read(numbered, _READING), which)
-    return (found.toarray() if sp.issparse(found) else np.asarray(found)).astype(np.int64) - 1
+    chosen = _part(as_scipy_csr(numbered, _READING), which)
+    return (chosen.toarray() if sp.issparse(chosen) else np.asarray(chosen)).astype(np.int64) - 1
 
 
 def _pair(which: Any) -> tuple[Any, Any] | None:
-    """Return what is asked of rows and of columns, None for what SciPy is to read: new axes, and what is no index."""
+    """Return the indices of rows and of columns, None for what is left to SciPy: new axes, and invalid indices."""
     given = which if isinstance(which, tuple) else (which,)
     dots = [i for i, index in enumerate(given) if index is Ellipsis]
     if len(given) - len(dots) > 2 or len(dots) > 1 or any(index is None for index in given):
@@ -155,7 +165,7 @@ def _pair(which: Any) -> tuple[Any, Any] | None:
 
 
 def _part(csr: Any, which: Any) -> Any:
-    """Return a part of SciPy's csr, which reads an index array of rows and columns with a step one by one only."""
+    """Index a SciPy csr; an index array of rows and a slice of columns with a step are applied one after the other."""
     pair = _pair(which)
     if pair and isinstance(pair[1], slice) and pair[1].step not in (None, 1) and np.ndim(pair[0]) == 1:
         return csr[pair[0], :][:, pair[1]]
@@ -163,7 +173,7 @@ def _part(csr: Any, which: Any) -> Any:
 
 
 def _index(i: Any, extent: int, axis: int) -> int:
-    """Return an index from the front."""
+    """Return a non-negative index; raise IndexError if it is out of range."""
     if not -extent <= i < extent:
         raise IndexError(f"A[i, j]: index {i} is out of range for axis {axis} of {extent}")
     return int(i) % extent if extent else 0

@@ -17,17 +17,21 @@ def norm(A: Any, ord: Any = None) -> float:
     ----------
     A : sparse matrix (ours, SciPy's or CuPy's)
     ord : {None, "fro", 1, -1, inf, -inf}
-        None and "fro" are the root of the sum of squares, 1 and inf the largest sum of absolute values of a column or
-        row, -1 and -inf the smallest.
+        None and "fro" give the Frobenius norm, 1 and inf the largest sum of absolute values of a column or row, -1 and
+        -inf the smallest.
+
+    Returns
+    -------
+    float
 
     Raises
     ------
     ValueError
-        For another `ord`: the 2-norm is ``scipy.sparse.linalg.svds(A, k=1)``.
+        For any other `ord`. For the 2-norm, use ``scipy.sparse.linalg.svds(A, k=1)``.
 
     Notes
     -----
-    Reads A once or twice. Of a matrix with a period it reads the stored values only, on the host.
+    A is read once or twice. For a matrix with a period, only the stored values are read, on the host.
 
     Examples
     --------
@@ -45,10 +49,10 @@ def norm(A: Any, ord: Any = None) -> float:
 
 
 def root_of_squares(a: Any) -> float:
-    """Return the root of the sum of squares of values >= 0: at once, or scaled where squares overflow or underflow."""
+    """Return the root of the sum of squares of values >= 0, scaled if squares overflow or underflow."""
     limits = np.finfo(a.dtype)
     total = float(a.multiply(a).sum())
-    lowest = float(limits.tiny / limits.eps) * a.nnz  # below it, squares that underflowed may be missed
+    lowest = float(limits.tiny / limits.eps) * a.nnz  # below it, squares may have underflowed
     if lowest <= total < inf or total != total:
         return sqrt(total)
     factor = 2.0 ** ((1 if total < lowest else -1) * (3 * limits.maxexp // 4))  # exact; no square leaves the range

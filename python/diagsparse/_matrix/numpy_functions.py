@@ -1,4 +1,4 @@
-"""What NumPy's functions do with a matrix: what it can do itself it does, everything else says what to type."""
+"""NumPy's functions and ufuncs applied to a matrix: some call a method, the others raise and name an alternative."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 
 from .._arrays.host_dense import refuse_part_of
 
-_IN_PLACE = [(-2, -1), (-2, -1), (-2, -1)]  # what NumPy says of ``X @= A``
+_IN_PLACE = [(-2, -1), (-2, -1), (-2, -1)]  # NumPy's `axes` for ``X @= A``
 _OPERATORS = {  # the method of a matrix on the left, and of one on the right
     np.add: ("__add__", "__radd__"),
     np.subtract: ("__sub__", "__rsub__"),
@@ -30,21 +30,21 @@ _OPERATORS = {  # the method of a matrix on the left, and of one on the right
     np.absolute: ("__abs__", ""),
     np.conjugate: ("conj", ""),
 }
-ZERO_STAYS_ZERO = (  # functions of one element for which 0 is 0, which work on what is stored
+ZERO_STAYS_ZERO = (  # functions that map 0 to 0, which are applied to the stored values
     *(np.sin, np.tan, np.arcsin, np.arctan, np.sinh, np.tanh, np.arcsinh, np.arctanh, np.expm1, np.log1p),
     *(np.rint, np.floor, np.ceil, np.trunc, np.sign, np.sqrt, np.square, np.deg2rad, np.rad2deg),
 )
 _OPERATORS |= {ufunc: (ufunc.__name__, "") for ufunc in ZERO_STAYS_ZERO}
 
-_METHODS: dict[Any, str] = {  # methods of a matrix that take what the function takes
+_METHODS: dict[Any, str] = {  # methods with the same arguments as the function
     np.sum: "sum", np.mean: "mean", np.max: "max", np.min: "min", np.argmax: "argmax", np.argmin: "argmin",
     np.amax: "max", np.amin: "min", np.trace: "trace", np.transpose: "transpose", np.nonzero: "nonzero",
     np.copy: "copy", np.count_nonzero: "count_nonzero", np.dot: "dot",
 }  # fmt: skip
 _ATTRIBUTES: dict[Any, str] = {np.shape: "shape", np.ndim: "ndim", np.size: "size", np.real: "real", np.imag: "imag"}
-# Functions that ask for the dtype alone.
+# Functions that depend on the dtype alone.
 _OF_TYPES = np.result_type, np.common_type, np.can_cast, np.iscomplexobj, np.isrealobj
-_SAYS: dict[Any, str] = {  # what to type in the place of others
+_ALTERNATIVES: dict[Any, str] = {  # what to write instead of other functions
     np.allclose: "abs(A - B).max() <= tolerance",
     np.array_equal: "(A != B).nnz == 0",
     np.concatenate: "scipy.sparse.vstack or hstack",
@@ -70,24 +70,24 @@ _SAYS: dict[Any, str] = {  # what to type in the place of others
 def apply(
     self: Any, ufunc: np.ufunc, method: str, *inputs: Any, out: tuple[Any, ...] | None = None, **options: Any
 ) -> Any:
-    """Do what NumPy asks: ``x @ A``, ``x + A``, ``x += A``, ``np.abs(A)``."""
+    """Implement ``__array_ufunc__``: ``x @ A``, ``x + A``, ``x += A``, ``np.abs(A)``."""
     if out is not None and not isinstance(out[0], np.ndarray):
         raise TypeError(f"np.{ufunc.__name__}: out is {out[0]!r}, expected a NumPy array")
     if ufunc is np.matmul and options.get("axes") == _IN_PLACE:
         options = {}
     if method != "__call__" or options or ufunc not in _OPERATORS:
         raise TypeError(
-            f"np.{ufunc.__name__}: {self!r} is sparse; np.{ufunc.__name__} takes A.toarray(), or A.values where zeros "
-            "stay zeros"
+            f"np.{ufunc.__name__}: {self!r} is sparse; use np.{ufunc.__name__} of A.toarray(), or of A.values where "
+            "zeros stay zeros"
         )
     left, right = _OPERATORS[ufunc]
-    made = getattr(self, left)(*inputs[1:]) if inputs[0] is self else getattr(self, right, _nothing)(inputs[0])
-    if made is NotImplemented or out is None:
-        return made
-    if not isinstance(made, np.ndarray):
-        raise TypeError(f"np.{ufunc.__name__}: the result {made!r} is sparse and does not fit out; use y = ...")
+    result = getattr(self, left)(*inputs[1:]) if inputs[0] is self else getattr(self, right, _nothing)(inputs[0])
+    if result is NotImplemented or out is None:
+        return result
+    if not isinstance(result, np.ndarray):
+        raise TypeError(f"np.{ufunc.__name__}: the result {result!r} is sparse and does not fit out; use y = ...")
     refuse_part_of(self._matrix.values, out[0], f"np.{ufunc.__name__}", self._core)
-    np.copyto(out[0], made, casting="same_kind")
+    np.copyto(out[0], result, casting="same_kind")
     return out[0]
 
 
@@ -96,7 +96,7 @@ def _nothing(_: Any) -> Any:
 
 
 def call(self: Any, function: Callable[..., Any], types: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """Do what a function of NumPy's that is no ufunc does: ``np.sum(A, axis=0)``, ``np.dot(A, x)``."""
+    """Implement ``__array_function__``: ``np.sum(A, axis=0)``, ``np.dot(A, x)``."""
     if function in _OF_TYPES:
         return function(*(np.empty(0, x.dtype) if issparse(x) else x for x in given), **named)
     if given and given[0] is self:
@@ -106,10 +106,10 @@ def call(self: Any, function: Callable[..., Any], types: Any, given: tuple[Any, 
             return getattr(self, _METHODS[function])(*given[1:], **named)
     if function in _FUNCTIONS:
         return _FUNCTIONS[function](*given, **named)
-    if function is np.dot and not named:  # of which the left one is NumPy's
+    if function is np.dot and not named:  # the left operand is a NumPy array
         return given[0] * self if np.ndim(given[0]) == 0 else given[0] @ self
     name = f"{function.__module__}.{function.__name__}".replace("numpy", "np", 1)
-    raise TypeError(f"{name}: {self!r} is sparse; write {_SAYS.get(function, f'{name} of A.toarray()')}")
+    raise TypeError(f"{name}: {self!r} is sparse; write {_ALTERNATIVES.get(function, f'{name} of A.toarray()')}")
 
 
 def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> np.ndarray:
@@ -126,9 +126,9 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {np.diagonal: _diagonal, np.round: _
 
 
 def as_object(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-    """Return the matrix in an array of objects, as SciPy lists blocks; no dense copy for which nobody asked."""
+    """Implement ``__array__`` for arrays of objects, which SciPy needs for lists of blocks; never copy implicitly."""
     if dtype is not None and np.dtype(dtype).kind == "O":
-        made = np.empty((), object)
-        made[()] = self
-        return made
-    raise TypeError(f"{self!r} is sparse, and NumPy wants an array; write A.toarray(), or A.to_scipy() for SciPy's")
+        result = np.empty((), object)
+        result[()] = self
+        return result
+    raise TypeError(f"{self!r} is sparse, and NumPy needs an array; write A.toarray(), or A.to_scipy() for SciPy's")

@@ -1,4 +1,4 @@
-"""What stands beside a matrix in a sum or a product: whether it is sparse or dense, as ours, and where."""
+"""The other operand of a sum or a product: its kind, its conversion to our matrices, and its device."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._backends.backend import CPU, Backend
 from . import cupy_sparse
-from .base import Base, is_scipys
+from .base import Base, is_from_scipy
 from .registry import COMMON, FORMATS, default_format
 
-_WIDER = {"g": "float64", "G": "complex128", "e": "float32"}  # by NumPy's characters: types that are not stored
+# Replacements of unsupported types, by NumPy's characters.
+_WIDER = {"g": "float64", "G": "complex128", "e": "float32"}
 
 
 def is_dense(x: Any) -> bool:
-    """Whether `x` is a numeric vector or block: an array on a GPU, or what NumPy makes one of.
+    """Whether `x` is a numeric vector or block: an array on a GPU, or an array_like for NumPy.
 
-    An object whose ``__array_ufunc__`` is None, as a batch is one, multiplies in its own way.
+    Objects with ``__array_ufunc__ = None``, such as a batch, implement products themselves.
     """
     if isinstance(x, np.ndarray) or owners.owner_of(x) is not None:
         return True
@@ -32,15 +33,15 @@ def is_dense(x: Any) -> bool:
 
 
 def as_sparse(x: Any, home: Backend = CPU, copy: bool = False) -> Any:
-    """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, the rest is csr), else None.
+    """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, others become csr), else None.
 
-    One of SciPy goes to `home`, where its partner lives; without `copy` a csr matrix may share its values. CuPy's stays
-    on its GPU, and is always copied. A sparse array of one dimension, as a row ``A[i]`` is one, is no matrix: SciPy
-    multiplies with it.
+    A SciPy matrix is copied to `home`, the device of the other operand; without `copy` a csr matrix may share its
+    values. A CuPy matrix stays on its GPU, and is always copied. One-dimensional sparse arrays, such as a row ``A[i]``,
+    give None: SciPy multiplies by them.
     """
     if isinstance(x, Base):
         return x
-    if is_scipys(x):
+    if is_from_scipy(x):
         if x.ndim == 1:
             return None
         kind = FORMATS["dia"] if x.format == "dia" else default_format(x.shape)
@@ -51,40 +52,40 @@ def as_sparse(x: Any, home: Backend = CPU, copy: bool = False) -> Any:
 
 
 def _as_operands(x: Any) -> Any:
-    """Return the dtype in which integers and bools take part in a sum or a product; None for others."""
+    """Return the dtype to which integers and bools are converted in sums and products; None for other types."""
     return np.float64 if x.dtype.kind in "iub" else None
 
 
 def is_sparse(x: Any) -> bool:
     """Whether `x` is a sparse matrix: ours, SciPy's or CuPy's."""
-    return isinstance(x, Base) or sp.issparse(x) or cupy_sparse.issparse(x)  # the quick answer first
+    return isinstance(x, Base) or sp.issparse(x) or cupy_sparse.issparse(x)  # the fastest check first
 
 
 def as_operand(x: Any, home: Backend = CPU) -> Any:
-    """Return a sparse matrix as ours, in its own format where we have that: the right operand of `+`, `*`, `==`.
+    """Return a sparse matrix as ours, in its own format if we have it: the right operand of `+`, `*`, `==`.
 
-    One of SciPy's of one dimension is a row, as in NumPy.
+    A one-dimensional SciPy array is a row, as in NumPy.
     """
-    if is_scipys(x) and x.ndim == 1:
+    if is_from_scipy(x) and x.ndim == 1:
         x = x.reshape(1, -1)
-    if is_scipys(x) and x.format in FORMATS:
+    if is_from_scipy(x) and x.format in FORMATS:
         return FORMATS[x.format].array(x, dtype=_as_operands(x), device=home.name)
-    made = as_sparse(x, home)
-    assert made is not None
-    return made
+    result = as_sparse(x, home)
+    assert result is not None
+    return result
 
 
 def require_sparse(x: Any, who: str, name: str, home: Backend = CPU, copy: bool = False) -> Any:
-    """Return a sparse matrix of SciPy or CuPy as ours, or say what else it is."""
-    made = as_sparse(x, home, copy)
-    if made is None:
+    """Return a sparse matrix of SciPy or CuPy as ours; raise TypeError for anything else."""
+    result = as_sparse(x, home, copy)
+    if result is None:
         given = type(x).__name__ + (f" of shape {x.shape}" if sp.issparse(x) else "")
         raise TypeError(f"{who}: {name} is {given}, expected a sparse matrix (ours, SciPy's or CuPy's)")
-    return made
+    return result
 
 
 def require_matrix(x: Any, who: str, name: str) -> None:
-    """Raise TypeError or ValueError for what is no sparse matrix and no dense array of two dimensions."""
+    """Raise TypeError or ValueError unless `x` is a sparse matrix or a dense 2-D array of numbers."""
     expected = "expected a sparse matrix (ours, SciPy's or CuPy's) or a dense 2-D array of numbers"
     try:
         array_like = not isinstance(x, tuple) and (is_sparse(x) or is_dense(x))
@@ -100,24 +101,24 @@ def require_matrix(x: Any, who: str, name: str) -> None:
 
 
 def as_matrix(x: Any, who: str, name: str = "A") -> Any:
-    """Return a sparse matrix, or a dense array of two dimensions, as ours; integers and bools become float64."""
+    """Return a sparse matrix or a dense 2-D array as ours; integers and bools become float64."""
     require_matrix(x, who, name)
-    if (made := as_sparse(x)) is not None:
-        return made
+    if (result := as_sparse(x)) is not None:
+        return result
     dtype = owners.dtype_of(x)
     require_type(dtype, who, name)
     return FORMATS[COMMON].array(x, dtype=np.float64 if dtype.kind in "iub" else None)
 
 
 def require_type(dtype: np.dtype, who: str, name: str) -> None:
-    """Raise TypeError for floats that csr has no values for."""
+    """Raise TypeError for floating-point types that csr does not store."""
     if dtype.char in _WIDER:
         expected = "float32, float64, complex64 or complex128"
         raise TypeError(f"{who}: {name} has {dtype} values, expected {expected}: {name}.astype({_WIDER[dtype.char]!r})")
 
 
 def home_of(*operands: Any) -> Backend:
-    """Return where SciPy's operands go: to the first of the others, else they stay on the CPU."""
+    """Return the device to which SciPy's operands are copied: that of the first other operand, else the CPU."""
     for x in operands:
         if isinstance(x, Base):
             return x._backend
@@ -126,8 +127,8 @@ def home_of(*operands: Any) -> Backend:
     return CPU
 
 
-def together(who: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
-    """Raise ValueError for operands that live on different devices."""
+def check_same_device(who: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
+    """Raise ValueError for operands on different devices."""
     if a._backend is not b._backend:
         raise ValueError(
             f'{who}: {names[0]} is on {a.device} and {names[1]} on {b.device}; move one: {names[1]}.to("{a.device}")'
@@ -135,7 +136,7 @@ def together(who: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> N
 
 
 def require_broadcast(a: Any, shape: Any, who: str) -> None:
-    """Raise ValueError where an array of this shape does not broadcast to that of `a`."""
+    """Raise ValueError if an array of this shape cannot be broadcast to the shape of `a`."""
     try:
         fits = np.broadcast_shapes(tuple(shape), a.shape) == a.shape
     except ValueError:
@@ -145,15 +146,15 @@ def require_broadcast(a: Any, shape: Any, who: str) -> None:
 
 
 def require_shape(a: Any, shape: tuple[int, ...], who: str) -> None:
-    """Raise ValueError where the shape is not that of `a`."""
+    """Raise ValueError if the shape is not that of `a`."""
     if tuple(shape) != a.shape:
         words = " x ".join(map(str, shape))
         raise ValueError(f"{who}: A is {a.shape[0]} x {a.shape[1]}, the other operand {words}")
 
 
 def dense_operand(a: Any, other: Any, who: str) -> Any:
-    """Return an array on a GPU as it is, where this matrix is on one too; anything else as a NumPy array."""
+    """Return an array on a GPU unchanged if the matrix is on a GPU too; anything else as a NumPy array."""
     if owners.owner_of(other) is None:
         return as_numpy(other, who)
-    owners.refuse_beside_cpu(other, a._backend, who)
+    owners.refuse_gpu_array(other, a._backend, who)
     return other

@@ -1,7 +1,7 @@
 """Products: ``A @ x``, ``A @ B``, ``x @ A`` and their methods.
 
-On the way from ``A @ x`` to the loop three places decide: this module, ``find_matvec`` in ``src/cpp/core/kernels.cpp``
-(the table of names), and the kernel in ``src/cpp/kernels``.
+``A @ x`` passes through this module, ``find_matvec`` in ``src/cpp/core/kernels.cpp`` (the table of kernels), and the
+kernel in ``src/cpp/kernels``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .._backends.backend import CPU
 from .._backends.types import check_scalars, product_dtypes
 from . import operands
 from .base import CONJUGATED, TRANSPOSED, Base, M
-from .each_element import is_scalar
+from .elementwise_functions import is_scalar
 
-_ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
+_ONE, _ZERO = 1, 0  # the default factors, which need no check
 
 
 def matvec(
@@ -38,12 +38,14 @@ def matvec(
     Parameters
     ----------
     x : array_like, shape (n,) or (n, k)
-        C order, F order, or strided. For a matrix on a GPU also an array of CuPy, PyTorch or JAX there, or
-        any other with ``__dlpack__`` or ``__cuda_array_interface__``; NumPy's is copied to it.
+        The vector or block, in C order, F order, or strided. For a matrix on a GPU it may also be an array of CuPy,
+        PyTorch or JAX on that GPU, or any other array with ``__dlpack__`` or ``__cuda_array_interface__``; a NumPy
+        array is copied to the GPU.
     out : array, shape (m,) or (m, k), optional
-        Receives the result and is returned. It may be `x` ita. NumPy's, or on the GPU CuPy's, PyTorch's, ours.
+        Receives the result and is returned. It may be `x` itself. A NumPy array, or for a matrix on a GPU also an array
+        of CuPy or PyTorch, or a `DeviceArray`.
     alpha, beta : scalar
-        ``beta`` other than 0 needs `out`.
+        A `beta` other than 0 needs `out`.
     kernel : str, optional
         A name from ``A.kernels("matvec")``; by default the first.
     stream : optional
@@ -53,26 +55,25 @@ def matvec(
     Returns
     -------
     array
-        Of the library of `x`, of NumPy's result type of A and x, and in the order (C or F) of `x`. From a GPU
-        it comes before the work is done, in the order of the stream; NumPy's result is waited for.
+        An array of the same library and in the same order (C or F) as `x`, with NumPy's result type of A and x. Results
+        on a GPU are asynchronous and ordered by stream; NumPy results block.
 
     Raises
     ------
     ValueError
-        Shapes that do not fit, an unknown kernel, ``beta`` without `out`, an `out` that is part of A's values, `x`
-        on another GPU than A, a `stream` for a matrix on the cpu.
+        If shapes do not fit, the kernel is unknown, `beta` is given without `out`, `out` is part of A's values, `x` is
+        on a different GPU than A, or a `stream` is passed for a matrix on the cpu.
     TypeError
-        Values that are no numbers or are masked, `out` of another dtype, an array on a GPU beside a matrix on the
-        cpu.
+        If values are not numbers or are masked, `out` has another dtype, or `x` is on a GPU and A on the cpu.
 
     Notes
     -----
-    Reads A once: the cost is ``A.nbytes`` over the memory bandwidth. The bits of the result do
-    not depend on the number of threads.
+    A is read once, so the cost is ``A.nbytes`` over the memory bandwidth. The result is bitwise identical for any
+    number of threads.
 
-    `alpha` multiplies each sum when it is whole, and the sum of a row that stores nothing is 0: an infinite or
-    undefined `alpha` gives NaN there, with every kernel. ``alpha=0`` does not spare infinities in A or x, which
-    give NaN; ``beta=0`` does not read `out`.
+    `alpha` multiplies each completed sum, and the sum of a row without entries is 0, so that an infinite or undefined
+    `alpha` gives NaN there with every kernel. With ``alpha=0``, infinities in A or x still give NaN. With ``beta=0``,
+    `out` is not read.
     """
     return _apply(a, a._op, a._shape, x, out, alpha, beta, kernel, "matvec", stream)
 
@@ -87,7 +88,7 @@ def rmatvec(
     kernel: str | None = None,
     stream: Any = None,
 ) -> Any:
-    """Return ``alpha A.H x + beta out``: the adjoint, as of `scipy.sparse.linalg.LinearOperator`."""
+    """Return ``alpha A.H x + beta out``, the product with the adjoint; parameters as for `matvec`."""
     op = a._op ^ (TRANSPOSED | CONJUGATED)
     return _apply(a, op, a._shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
 
@@ -111,7 +112,7 @@ def _apply(
     if stream is not None:
         streams.on(CPU, stream, who)  # raises
     if type(x) is not np.ndarray:
-        owners.refuse_beside_cpu(x, CPU, who)
+        owners.refuse_gpu_array(x, CPU, who)
         x = as_numpy(x, who)
     if x.ndim not in (1, 2) or x.shape[0] != shape[1]:
         check_operand(x.shape, shape, who)  # raises
@@ -137,17 +138,17 @@ def times(a: M, other: Base) -> M: ...
 @overload
 def times(a: Any, other: Any) -> Any: ...
 def times(a: Any, other: Any) -> Any:
-    """Return ``A @ other`` for whatever there is."""
+    """Return ``A @ other`` for any operand."""
     if isinstance(other, np.ndarray):
         if type(other) is np.ndarray and a._backend is CPU:
             if other.ndim == 1:
-                made = CPU.core.times_vector(a._matrix, a._op, other)
-                if made is not None:
-                    return made
-            elif other.ndim == 2 and other.shape[1] == 1:  # as SciPy's solvers multiply
-                made = CPU.core.times_vector(a._matrix, a._op, other[:, 0])
-                if made is not None:
-                    return made[:, None]
+                result = CPU.core.times_vector(a._matrix, a._op, other)
+                if result is not None:
+                    return result
+            elif other.ndim == 2 and other.shape[1] == 1:  # as in SciPy's solvers
+                result = CPU.core.times_vector(a._matrix, a._op, other[:, 0])
+                if result is not None:
+                    return result[:, None]
         if other.ndim == 0:
             raise ValueError("matmul: a scalar is no matrix; A * s scales A")
         return a.matvec(other)
@@ -197,9 +198,10 @@ def matmul(
     profile: bool = False,
     stream: Any = None,
 ) -> Any:
-    """Return the sparse product ``A @ other``; see `diagsparse.matmul` for all that it can do.
+    """Return the sparse product ``A @ other``; `diagsparse.matmul` has more options.
 
-    ``profile=True`` returns ``(result, stages)`` with the seconds of each stage, waiting for the GPU.
+    With ``profile=True``, return ``(result, stages)``, where `stages` has the seconds of each stage, including the time
+    of the GPU.
     """
     if not isinstance(other, Base):
         other = operands.require_sparse(other, "matmul", "B", a._backend)
@@ -210,7 +212,7 @@ def matmul(
 def kernels(a: Any, operation: str = "matvec") -> list[str]:
     """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` for this dtype and device.
 
-    The first is the default; for sparse products on a GPU ``plan.kernel`` names what is chosen.
+    The first is the default; for sparse products on a GPU, the default depends on the operands: see ``plan.kernel``.
     """
     names = a._core.kernels(a.format, a._dtype.name)
     if operation not in names:

@@ -1,4 +1,4 @@
-"""Python's own protocols: pickling, copying, truth, length, iteration, and how a matrix is shown."""
+"""Python's protocols: pickling, copying, truth value, length and representations of a matrix."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from .._show import display
 from .base import Base, M
-from .gate import checked_shape
 from .registry import FORMATS
+from .validation import checked_shape
 
 
 def reduce(a: Any) -> tuple[Any, ...]:
-    parts = {name: a._backend.host(part) for name, part in a._matrix.parts().items()}  # unpickled on the cpu
+    parts = {name: a._backend.host(part) for name, part in a._matrix.parts().items()}  # pickles are loaded to the cpu
     packing = a._format.packing(a) if a._packed else ()
     return _unpickle, (a.format, parts, (a._matrix.rows, a._matrix.cols), a._op, *packing)
 
@@ -45,7 +45,7 @@ def html(a: Any) -> str:
 
 
 def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> Any:
-    """Rebuild a matrix on the cpu from what `SparseArray.parts` gave, in NumPy arrays."""
+    """Build a matrix on the cpu from the arrays of `SparseArray.parts`, as NumPy arrays."""
     if not isinstance(format, str) or format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
     who, kind = f"{format}_array", FORMATS[format]

@@ -1,14 +1,14 @@
-"""The formats that there are, by name."""
+"""The registry of formats by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-FORMATS: dict[str, Any] = {}  # what depends on the format, as `Format` in `_formats/format.py`; filled class by class
-SCIPYS = "bsr", "lil", "dok"  # formats that SciPy has and we have not
-COMMON = "csr"  # the format that every other one converts to and from, and multiplies as where it has no way of its own
+FORMATS: dict[str, Any] = {}  # the `Format` objects of `_formats/format.py`; each matrix class adds its own
+SCIPY_ONLY = "bsr", "lil", "dok"  # formats that only SciPy has
+COMMON = "csr"  # the format of generic conversions, and of products for formats that have no kernels for them
 
-_EXTENTS = 2**31  # rows or columns that 32-bit indices do not reach
+_EXTENTS = 2**31  # numbers of rows or columns from which 32-bit indices do not suffice
 
 
 def formats() -> list[str]:
@@ -17,33 +17,33 @@ def formats() -> list[str]:
 
 
 def format_named(format: str) -> Any:
-    """Return a format by its name."""
+    """Return the format of this name; raise ValueError if there is none."""
     if format not in FORMATS:
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
     return FORMATS[format]
 
 
 def default_format(shape: tuple[int, ...]) -> Any:
-    """Return the format of a matrix of SciPy's where none is named: csr, or hm where its indices do not reach."""
+    """Return the default format of a SciPy matrix: csr, or hm if its shape is too large for 32-bit indices."""
     return FORMATS["hm" if max(shape, default=0) >= _EXTENTS else COMMON]
 
 
 def storing_16_bits() -> str:
-    """Return what an error says of formats that store 16-bit floats."""
+    """Return the names of the formats that store 16-bit floats, for errors."""
     return ", ".join(name for name, format in FORMATS.items() if format.narrow)
 
 
-def by_way(error: Exception, format: str) -> Exception:
-    """Return an error of another format, through which a matrix of this one is made, as one of this format."""
+def relabeled(error: Exception, format: str) -> Exception:
+    """Return an error that an intermediate format raised as an error of the target format."""
     text = str(error)
     if text.partition(":")[0] not in {f"{name}_array" for name in FORMATS if name != format}:
         return error
     kind = next(kind for kind in (MemoryError, TypeError, ValueError) if isinstance(error, kind))
-    return kind(f"{format}_array: made by way of {text}")
+    return kind(f"{format}_array: built via {text}")
 
 
 class FormatName:
-    """The name of a class's format, of the class and of its matrices: nobody sets another one."""
+    """The read-only attribute `format` of a class and its matrices."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -52,4 +52,4 @@ class FormatName:
         return self._name
 
     def __set__(self, matrix: Any, name: str) -> None:
-        raise AttributeError(f"format: a matrix keeps the one that it has; A.asformat({name!r}) makes another")
+        raise AttributeError(f"format: cannot be set; use A.asformat({name!r}) to convert")

@@ -1,4 +1,4 @@
-"""Orders of rows and columns in which a matrix occupies fewer 8 x 8 blocks."""
+"""Reordering of rows and columns so that a matrix occupies fewer 8 x 8 blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .summary import BLOCK
 
 
 def require_matrix(A: Any, who: str) -> None:
-    """Raise for what is no sparse matrix."""
+    """Raise TypeError or ValueError unless `A` is a two-dimensional sparse matrix."""
     if not sparse.issparse(A):
         raise TypeError(f"{who}: A is a {type(A).__name__}, expected a SciPy sparse array or one of ours")
     if A.ndim != 2:
@@ -25,7 +25,7 @@ def require_matrix(A: Any, who: str) -> None:
 
 
 def as_ours(A: Any, who: str) -> SparseArray:
-    """Return A as it is, or a matrix of SciPy's in dia or csr with values of a type that is stored."""
+    """Return our matrix unchanged, or a SciPy matrix as dia or csr with values of a supported type."""
     require_matrix(A, who)
     if isinstance(A, SparseArray):
         return A
@@ -36,26 +36,26 @@ def as_ours(A: Any, who: str) -> SparseArray:
 
 @dataclass(frozen=True, eq=False)
 class Reordering:
-    """An order p of the rows and columns of a square matrix, and its 8 x 8 blocks before and after: of `reordered`."""
+    """A permutation of the rows and columns of a square matrix, and its numbers of 8 x 8 blocks; see `reordered`."""
 
     permutation: NDArray[np.int64]  # (n,): row i of the reordered matrix is row permutation[i] of A
     before: int  # occupied 8 x 8 blocks of A
-    after: int  # those of the reordered matrix: fewer, or as many where the order is that of A
+    after: int  # occupied blocks of the reordered matrix; equal to `before` only for the identity
 
     def apply(self, A: Any) -> Any:
-        """Return ``A[p][:, p]``, where p is the permutation, in A's own format and on its device.
+        """Return ``A[p][:, p]``, where p is the permutation, in the format and on the device of A.
 
         Parameters
         ----------
         A : SciPy sparse array or matrix, of any dtype; or SparseArray, shape (n, n)
-            The matrix that the order was found for, or another one whose rows stand for the same: one with new values,
-            or the mass matrix beside a stiffness matrix.
+            The matrix that was reordered, or another matrix on the same unknowns: one with new values, or the mass
+            matrix that belongs to a stiffness matrix.
 
         Returns
         -------
         SciPy sparse array or matrix, or SparseArray
-            Of A's class and dtype, with values of its own.  Stored zeros are kept, but for those of diagonals, which
-            are stored anew.  One triangle stays one triangle; diagonals with a period are stored in full.
+            A copy of A's class and dtype.  Explicit zeros are preserved, except in the diagonal formats.  A triangle
+            that represents a symmetric matrix is preserved; diagonals with a period are stored in full.
 
         Raises
         ------
@@ -64,11 +64,12 @@ class Reordering:
         ValueError
             If A is not n x n.
         MemoryError
-            With the bytes, where the result does not fit: diagonals become many where the blocks become few.
+            If the result does not fit: a matrix with fewer blocks may have many more diagonals.
 
         Notes
         -----
-        Takes O(nnz log nnz) time, and a few times the bytes of A in csr.  A matrix on a GPU goes by way of the host.
+        The cost is O(nnz log nnz) time, and a few times the bytes of A in csr.  A matrix on a GPU is copied to the host
+        and back.
         """
         require_matrix(A, "apply")
         p = self.permutation
@@ -81,32 +82,32 @@ class Reordering:
 
 
 def reordered(A: Any) -> Reordering:
-    """Find an order of rows and columns in which a square matrix occupies fewer 8 x 8 blocks.
+    """Compute an order of rows and columns in which a square matrix occupies fewer 8 x 8 blocks.
 
-    This is the reverse Cuthill-McKee order of the pattern of A + A.T where the exact count of blocks falls, else the
-    order that A has.  `bmsparse_array` stores these blocks.
+    This is the reverse Cuthill-McKee order of the pattern of A + A.T if it lowers the exact number of blocks, else the
+    identity.  `bmsparse_array` stores these blocks.
 
     Parameters
     ----------
     A : SciPy sparse array or matrix, of any dtype; or SparseArray, on any device; shape (n, n)
-        Explicit zeros count as entries; those in a format by diagonals do not.
+        Explicit zeros count as entries, except in the diagonal formats.
 
     Returns
     -------
     Reordering
-        ``permutation``, int64 of shape (n,), and the blocks ``before`` and ``after``; ``apply(A)`` is the reordered
-        matrix.
+        It has the ``permutation``, int64 of shape (n,), and the numbers of blocks ``before`` and ``after``;
+        ``apply(A)`` returns the reordered matrix.
 
     Raises
     ------
     TypeError
         If A is neither a SciPy sparse object nor a SparseArray.
     ValueError
-        If A is not square, not 2-D, or has 2^31 rows.
+        If A is not square, not 2-D, or has 2^31 rows or more.
 
     Notes
     -----
-    Takes O(nnz log nnz) time, on the host.  Only the pattern is reordered.
+    The cost is O(nnz log nnz) time, on the host.  Only the pattern is reordered.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def reordered(A: Any) -> Reordering:
     >>> order.before, order.after
     (6321, 373)
 
-    A product with the reordered matrix takes x in the new order, and gives y in it.  So does a solver with b and x:
+    In a product with the reordered matrix, x and y are in the new order, as are b and x of a linear system:
 
     >>> p, B = order.permutation, order.apply(A)
     >>> x, y = rng.random(1000), np.empty(1000)
@@ -133,12 +134,12 @@ def reordered(A: Any) -> Reordering:
         raise ValueError(f"reordered: A is {m} x {n}, expected a square matrix")
     entries, before = matrix.to("cpu").to_scipy(), matrix._summary().blocks()
     order = cuthill_mckee(entries)
-    after = count_blocks(*places_in(entries, order))
+    after = count_blocks(*permuted_indices(entries, order))
     return Reordering(order, before, after) if after < before else Reordering(np.arange(n), before, before)
 
 
 def cuthill_mckee(csr: Any) -> NDArray[np.int64]:
-    """Return the reverse Cuthill-McKee order of the pattern of a square matrix and its transpose together."""
+    """Return the reverse Cuthill-McKee order of the pattern of a square matrix plus its transpose."""
     if csr.nnz == 0:
         return np.arange(csr.shape[0])
     pattern = sparse.csr_array((np.ones(csr.nnz, np.int8), csr.indices, csr.indptr), shape=csr.shape)
@@ -146,17 +147,17 @@ def cuthill_mckee(csr: Any) -> NDArray[np.int64]:
     return order
 
 
-def places_in(csr: Any, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the row and the column of every entry where row and column order[i] become row and column i."""
+def permuted_indices(csr: Any, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the row and column of every entry after row and column order[i] have become row and column i."""
     position = np.empty_like(order)
     position[order] = np.arange(len(order))
     return np.repeat(position, np.diff(csr.indptr)), position[csr.indices]
 
 
 def count_blocks(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> int:
-    """Count the 8 x 8 blocks that entries at these places occupy."""
+    """Count the 8 x 8 blocks that entries at these positions occupy."""
     if not len(rows):
         return 0
-    i, j = (np.asarray(positions // BLOCK, np.int32) for positions in (rows, columns))  # of fewer than 2^31 rows
+    i, j = (np.asarray(positions // BLOCK, np.int32) for positions in (rows, columns))  # fewer than 2^31 rows
     shape = int(i.max()) + 1, int(j.max()) + 1
-    return int(sparse.coo_array((np.ones(len(i), np.int8), (i, j)), shape=shape).tocsr().nnz)  # of which each is one
+    return int(sparse.coo_array((np.ones(len(i), np.int8), (i, j)), shape=shape).tocsr().nnz)  # duplicates are summed

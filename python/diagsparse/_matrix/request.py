@@ -1,4 +1,4 @@
-"""What is asked of the plan of a product."""
+"""The arguments of planning a product."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Pair(NamedTuple):
-    """A product in a sum of products: ``factor A B``."""
+    """A term ``factor A B`` of a sum of products."""
 
     a: Any
     b: Any
@@ -15,13 +15,13 @@ class Pair(NamedTuple):
 
 
 class Request(NamedTuple):
-    """How a product is planned, by the kernels of a format."""
+    """The options of a planned product."""
 
-    kernel: str = ""  #: of that format; "": what it chooses
+    kernel: str = ""  #: a kernel of the format; "": the default
     max_bytes: int | None = None
-    triangle: int = 0  #: of the result; `_sums.TRIANGLES` has the numbers
-    extra: Sequence[int] = ()  #: diagonals that the result stores beside those of the product
-    other_order: int = 0  #: 1 to add B A, -1 to subtract it; granted where the plan says that it has `both_orders`
-    repeated: bool = False  #: the plan is the user's, and may run many times
-    symmetry: int = 0  #: of the result, of which one half is made; `options.SYMMETRIES` has the numbers
-    passed: Callable[[str], None] | None = None  #: called with the name of each stage that has ended
+    triangle: int = 0  #: of the result; the numbers are in `sums.TRIANGLES`
+    extra_offsets: Sequence[int] = ()  #: diagonals that the result stores in addition to those of the product
+    other_order: int = 0  #: 1 to add B A, -1 to subtract it; the plan has `both_orders` if its kernel does that
+    repeated: bool = False  #: whether the plan belongs to the user and may run many times
+    symmetry: int = 0  #: of the result, of which one triangle is computed; an index of `arguments.SYMMETRIES`
+    on_stage: Callable[[str], None] | None = None  #: called with the name of each completed stage

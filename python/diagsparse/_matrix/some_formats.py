@@ -1,4 +1,4 @@
-"""What only some formats have, for type checkers, which do not know the format of a matrix."""
+"""Attributes that only some formats have, for type checkers, which do not know the format of a matrix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class SomeFormats:
-    """Attributes of some classes of matrices, and the conversions, which each class adds when it is defined."""
+    """Attributes of some matrix classes, and the conversions that each class adds when it is defined."""
 
     bands: Any
     bases: Any

@@ -1,4 +1,4 @@
-"""The class of every matrix: it binds what the modules of this folder do."""
+"""The base class of all matrices, whose methods are the functions of this folder's modules."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from . import (
     construct,
     conversions,
-    each_element,
     elementwise,
+    elementwise_functions,
     indexing,
     numpy_functions,
     operators,
@@ -20,23 +20,24 @@ from . import (
     totals,
     views,
 )  # fmt: skip
-from .among_scipys import add_methods, join_scipy
 from .base import Base
 from .registry import FORMATS, FormatName
+from .scipy_interface import add_methods, join_scipy
 from .summary import Summary
 
 
 class SparseArray(Base):
-    """What all formats share. `A.T`, `A.H` and `A.conj()` are views: no value moves.
+    """The interface that the matrices of all formats have in common.
 
-    A matrix is one of SciPy's sparse arrays, too: ``scipy.sparse.issparse`` says so, and what takes one takes it.
+    `A.T`, `A.H` and `A.conj()` are views, which share the values of A. Matrices are SciPy sparse arrays, too:
+    ``scipy.sparse.issparse`` is True for them, and functions that take SciPy's sparse arrays accept them.
     """
 
     __array_priority__ = 11.0
-    __array_ufunc__ = numpy_functions.apply  # NumPy leaves `x @ A`, `x * A` and `x += A` to us
+    __array_ufunc__ = numpy_functions.apply  # NumPy defers `x @ A`, `x * A` and `x += A` to us
     __array_function__ = numpy_functions.call
     __array__ = numpy_functions.as_object
-    __hash__ = None  # type: ignore[assignment]  # as of NumPy's and SciPy's arrays: == is element by element
+    __hash__ = None  # type: ignore[assignment]  # as for NumPy's and SciPy's arrays, because == is element-wise
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -91,43 +92,43 @@ class SparseArray(Base):
     __ge__ = through_scipy.greater_equal
     maximum = through_scipy.maximum
     minimum = through_scipy.minimum
-    __neg__ = each_element.negative
-    __abs__ = each_element.absolute
-    __pow__ = each_element.to_power
-    __round__ = each_element.rounded
-    __imul__ = each_element.scale_in_place
-    __itruediv__ = each_element.divide_in_place
-    power = each_element.power
+    __neg__ = elementwise_functions.negative
+    __abs__ = elementwise_functions.absolute
+    __pow__ = elementwise_functions.to_power
+    __round__ = elementwise_functions.rounded
+    __imul__ = elementwise_functions.scale_in_place
+    __itruediv__ = elementwise_functions.divide_in_place
+    power = elementwise_functions.power
 
     @property
     def real(self) -> SparseArray:
-        """The real parts; the matrix itself where it is real."""
-        return each_element.real(self)
+        """The real parts; the matrix itself if it is real."""
+        return elementwise_functions.real(self)
 
     @property
     def imag(self) -> SparseArray:
-        """The imaginary parts; stored zeros where the matrix is real."""
-        return each_element.imag(self)
+        """The imaginary parts; explicit zeros if the matrix is real."""
+        return elementwise_functions.imag(self)
 
-    arcsin = each_element.of_each(np.arcsin)
-    arcsinh = each_element.of_each(np.arcsinh)
-    arctan = each_element.of_each(np.arctan)
-    arctanh = each_element.of_each(np.arctanh)
-    ceil = each_element.of_each(np.ceil)
-    deg2rad = each_element.of_each(np.deg2rad)
-    expm1 = each_element.of_each(np.expm1)
-    floor = each_element.of_each(np.floor)
-    log1p = each_element.of_each(np.log1p)
-    rad2deg = each_element.of_each(np.rad2deg)
-    rint = each_element.of_each(np.rint)
-    sign = each_element.of_each(np.sign)
-    sin = each_element.of_each(np.sin)
-    sinh = each_element.of_each(np.sinh)
-    sqrt = each_element.of_each(np.sqrt)
-    square = each_element.of_each(np.square)
-    tan = each_element.of_each(np.tan)
-    tanh = each_element.of_each(np.tanh)
-    trunc = each_element.of_each(np.trunc)
+    arcsin = elementwise_functions.ufunc_method(np.arcsin)
+    arcsinh = elementwise_functions.ufunc_method(np.arcsinh)
+    arctan = elementwise_functions.ufunc_method(np.arctan)
+    arctanh = elementwise_functions.ufunc_method(np.arctanh)
+    ceil = elementwise_functions.ufunc_method(np.ceil)
+    deg2rad = elementwise_functions.ufunc_method(np.deg2rad)
+    expm1 = elementwise_functions.ufunc_method(np.expm1)
+    floor = elementwise_functions.ufunc_method(np.floor)
+    log1p = elementwise_functions.ufunc_method(np.log1p)
+    rad2deg = elementwise_functions.ufunc_method(np.rad2deg)
+    rint = elementwise_functions.ufunc_method(np.rint)
+    sign = elementwise_functions.ufunc_method(np.sign)
+    sin = elementwise_functions.ufunc_method(np.sin)
+    sinh = elementwise_functions.ufunc_method(np.sinh)
+    sqrt = elementwise_functions.ufunc_method(np.sqrt)
+    square = elementwise_functions.ufunc_method(np.square)
+    tan = elementwise_functions.ufunc_method(np.tan)
+    tanh = elementwise_functions.ufunc_method(np.tanh)
+    trunc = elementwise_functions.ufunc_method(np.trunc)
 
     # ---- sums, extremes, positions ----------------------------------------------------------------
     sum = totals.sum
@@ -193,18 +194,18 @@ class SparseArray(Base):
     _repr_html_ = protocols.html
 
     def _summary(self) -> Summary:
-        """Return what forecasts ask of this matrix."""
+        """Return the quantities that forecasts need."""
         return self._format.summary(self)
 
-    # ---- what SciPy's own functions call, besides methods that are documented -----------------------
+    # ---- private attributes that SciPy's functions use ----------------------------------------------
     _bsr_container, _coo_container, _csc_container = sp.bsr_array, sp.coo_array, sp.csc_array
     _csr_container, _dia_container = sp.csr_array, sp.dia_array
     _dok_container, _lil_container = sp.dok_array, sp.lil_array
-    _add_sparse = elementwise.add  # which SciPy's diagonals leave to whatever is no `dia`
-    _matmul_sparse = operators.times  # by a diagonal, for a row of SciPy's that is multiplied with each of ours
-    _mul_scalar = elementwise.times  # for a matrix of SciPy's of one element
+    _add_sparse = elementwise.add  # called by SciPy's dia for other formats
+    _matmul_sparse = operators.times  # called with a diagonal, for a SciPy row multiplied by a matrix of ours
+    _mul_scalar = elementwise.times  # called for a SciPy matrix of one element
     _shape_as_2d = Base.shape
-    _deduped_data = through_scipy.values_to_read
+    _deduped_data = through_scipy.entry_values
 
     def _asfptype(self) -> SparseArray:
         return self  # values are floats

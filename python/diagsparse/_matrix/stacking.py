@@ -1,4 +1,4 @@
-"""Matrices built from blocks, with SciPy's names, that stay diagonals: `hstack`, `vstack` and `block_diag`."""
+"""Matrices built from blocks, as in SciPy, in diagonal formats where possible: `hstack`, `vstack`, `block_diag`."""
 
 from __future__ import annotations
 
@@ -17,35 +17,40 @@ from .registry import COMMON, FORMATS, format_named
 from .sparse_array import SparseArray
 from .summary import Summary
 
-_DIAGONALS = "hm"  # the format in which blocks by diagonals are joined
-# Times the bytes of csr that diagonals may take where nobody named a format: of csr with all that the blocks store, so
-# that it limits the zeros that joining them adds. `kron` (_products/kron.py) has a wider limit, of csr without zeros.
+_DIAGONALS = "hm"  # the format in which blocks of diagonals are joined
+# By default the result stores diagonals if they need at most this many times the bytes of csr, including all zeros that
+# the blocks store: the factor limits the zeros that joining adds. `kron` (_products/kron.py) has a larger limit, which
+# is relative to csr without zeros.
 _MOST_ZEROS = 2
 
 
 def hstack(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Return matrices side by side.
+    """Stack matrices horizontally (column-wise).
 
     Parameters
     ----------
     blocks : sequence of sparse matrices (ours or SciPy's) or dense 2-D arrays
-        On the CPU, with as many rows each.
+        The blocks, on the CPU, with the same number of rows.
     format : str, optional
-        By default that of the first one where all are by diagonals and nearly fill those of the result; else hm or csr,
-        whichever takes fewer bytes.
+        By default the format of the first block if all blocks store diagonals that nearly fill those of the result;
+        else hm or csr, whichever needs fewer bytes.
     dtype : dtype, optional
         By default NumPy's result type.
     max_bytes : int, optional
-        Limit for the result and what is there while it is made.
+        Limit for the result and the temporary memory.
+
+    Returns
+    -------
+    sparse matrix
 
     Raises
     ------
     ValueError
         For shapes that do not fit, and matrices on a GPU.
     MemoryError
-        With the bytes.
+        If the result does not fit.
 
     Examples
     --------
@@ -54,69 +59,69 @@ def hstack(
     >>> ds.hstack([A, 2 * A])
     <hm_array 3 x 6 float64: 2 diagonals from 0 to 3, 6 stored, 88 B, cpu>
     """
-    made = _blocks("hstack", blocks)
-    if len({a.shape[0] for a in made}) > 1:
-        raise ValueError(f"hstack: rows of {[a.shape for a in made]}: expected as many each")
-    at = np.cumsum([0, *(a.shape[1] for a in made)]).tolist()
-    placed = [(a, 0, c) for a, c in zip(made, at, strict=False)]
-    return _joined("hstack", placed, (made[0].shape[0], at[-1]), format, dtype, max_bytes)
+    matrices = _blocks("hstack", blocks)
+    if len({a.shape[0] for a in matrices}) > 1:
+        raise ValueError(f"hstack: shapes {[a.shape for a in matrices]}: expected equal numbers of rows")
+    at = np.cumsum([0, *(a.shape[1] for a in matrices)]).tolist()
+    positioned = [(a, 0, c) for a, c in zip(matrices, at, strict=False)]
+    return _joined("hstack", positioned, (matrices[0].shape[0], at[-1]), format, dtype, max_bytes)
 
 
 def vstack(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Return matrices one below the other; as `hstack`."""
-    made = _blocks("vstack", blocks)
-    if len({a.shape[1] for a in made}) > 1:
-        raise ValueError(f"vstack: columns of {[a.shape for a in made]}: expected as many each")
-    at = np.cumsum([0, *(a.shape[0] for a in made)]).tolist()
-    placed = [(a, r, 0) for a, r in zip(made, at, strict=False)]
-    return _joined("vstack", placed, (at[-1], made[0].shape[1]), format, dtype, max_bytes)
+    """Stack matrices vertically (row-wise); parameters as for `hstack`."""
+    matrices = _blocks("vstack", blocks)
+    if len({a.shape[1] for a in matrices}) > 1:
+        raise ValueError(f"vstack: shapes {[a.shape for a in matrices]}: expected equal numbers of columns")
+    at = np.cumsum([0, *(a.shape[0] for a in matrices)]).tolist()
+    positioned = [(a, r, 0) for a, r in zip(matrices, at, strict=False)]
+    return _joined("vstack", positioned, (at[-1], matrices[0].shape[1]), format, dtype, max_bytes)
 
 
 def block_diag(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Return matrices along the main diagonal; as `hstack`.
+    """Build a block diagonal matrix; parameters as for `hstack`.
 
-    Square blocks keep their diagonals, each of which runs through all of them.
+    The diagonals of square blocks continue from block to block.
     """
-    made = _blocks("block_diag", blocks)
-    rows, cols = (np.cumsum([0, *(a.shape[i] for a in made)]).tolist() for i in (0, 1))
-    placed = list(zip(made, rows, cols, strict=False))
-    return _joined("block_diag", placed, (rows[-1], cols[-1]), format, dtype, max_bytes)
+    matrices = _blocks("block_diag", blocks)
+    rows, cols = (np.cumsum([0, *(a.shape[i] for a in matrices)]).tolist() for i in (0, 1))
+    positioned = list(zip(matrices, rows, cols, strict=False))
+    return _joined("block_diag", positioned, (rows[-1], cols[-1]), format, dtype, max_bytes)
 
 
 def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
-    made = [unpacked(array(block)) for block in blocks]
-    if not made:
+    matrices = [unpacked(array(block)) for block in blocks]
+    if not matrices:
         raise ValueError(f"{who}: no blocks")
-    if away := [a for a in made if a._backend is not CPU]:
+    if away := [a for a in matrices if a._backend is not CPU]:
         raise ValueError(f'{who}: {away[0]!r}: blocks are read on the host; A.to("cpu"), and the result .to("cuda")')
-    return made
+    return matrices
 
 
 def _joined(
-    who: str, placed: list[tuple[SparseArray, int, int]], shape: tuple[int, int], format: str | None, dtype: Any,
+    who: str, positioned: list[tuple[SparseArray, int, int]], shape: tuple[int, int], format: str | None, dtype: Any,
     max_bytes: int | None,
 ) -> SparseArray:  # fmt: skip
-    """Return blocks at these rows and columns in one matrix."""
-    kept = value_dtype(np.result_type(*(a.dtype for a, _, _ in placed)), dtype, who)
+    """Return the matrix with blocks at these rows and columns."""
+    dtype = value_dtype(np.result_type(*(a.dtype for a, _, _ in positioned)), dtype, who)
     diagonals: Any = FORMATS[_DIAGONALS]
-    first: Any = placed[0][0]
-    if all(a._format.family == diagonals.family for a, _, _ in placed):
-        blocks: list[Any] = placed
+    first: Any = positioned[0][0]
+    if all(a._format.family == diagonals.family for a, _, _ in positioned):
+        blocks: list[Any] = positioned
         runs = [(k + c - r, i + r, v) for a, r, c in blocks for k, i, v in a._format.runs(a)]
         offsets = np.unique(np.array([k for k, _, _ in runs], np.int64))
-        s = Summary(shape, kept.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
-        kind = first._format.that_holds(shape) if format is None else format_named(format)
+        s = Summary(shape, dtype.itemsize, sum(len(v) for _, _, v in runs), offsets=lambda: offsets)
+        kind = first._format.format_for_shape(shape) if format is None else format_named(format)
         full = diagonals.nbytes(s) <= _MOST_ZEROS * FORMATS[COMMON].nbytes(s.at_most())
         if full or (format is not None and kind.family == diagonals.family):
-            return diagonals.of_runs(shape, kept, runs, max_bytes).asformat(kind.name, max_bytes=max_bytes)
-    stored = sum(a.nnz for a, _, _ in placed)
-    memory.require(2 * stored * (kept.itemsize + 16), max_bytes, f"{who}: the entries")
-    parts = [(a.to_scipy("coo"), r, c) for a, r, c in placed]
+            return diagonals.from_runs(shape, dtype, runs, max_bytes).asformat(kind.name, max_bytes=max_bytes)
+    stored = sum(a.nnz for a, _, _ in positioned)
+    memory.require(2 * stored * (dtype.itemsize + 16), max_bytes, f"{who}: the entries")
+    parts = [(a.to_scipy("coo"), r, c) for a, r, c in positioned]
     row, col = (np.concatenate([(x.row, x.col)[i].astype(np.int64) + (r, c)[i] for x, r, c in parts]) for i in (0, 1))
-    values = np.concatenate([x.data.astype(kept, copy=False) for x, _, _ in parts])
-    made = sp.coo_array((values, (row, col)), shape=shape)
-    return array(made) if format is None else array(made, COMMON).asformat(format, max_bytes=max_bytes)
+    values = np.concatenate([x.data.astype(dtype, copy=False) for x, _, _ in parts])
+    matrices = sp.coo_array((values, (row, col)), shape=shape)
+    return array(matrices) if format is None else array(matrices, COMMON).asformat(format, max_bytes=max_bytes)

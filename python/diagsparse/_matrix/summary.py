@@ -1,4 +1,4 @@
-"""What forecasts, reports and constructors ask of a matrix, before it is in a format."""
+"""Statistics of a matrix that forecasts, reports and constructors need before it is converted to a format."""
 
 from __future__ import annotations
 
@@ -8,106 +8,108 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 8  # rows and columns of a block where nothing else is said
+BLOCK = 8  # rows and columns of a block by default
 SYMMETRIES = {1: "symmetric", 2: "hermitian", 4: "skew-symmetric"}  # by the bits of src/cpp/core/symmetry.hpp
 
 
 class Summary:
-    """The shape of a matrix, the bytes of a value, how much it stores and where. What takes a pass is found when asked.
+    """Shape, item size and statistics of a matrix. Statistics that need a pass over the matrix are computed lazily.
 
-    Of entries what is stored counts, zeros among it; of diagonals what is not zero, for zeros are dropped on the way.
+    Explicit zeros count in the formats that store entries, but not in the diagonal formats, as conversions from those
+    drop zeros.
 
     Parameters
     ----------
     shape, itemsize
-        As of the matrix in the new format.
+        Of the matrix in the target format.
     stored : int
-        How many values it has at most.
-    **found : functions
-        Each finds the fact of its name, once: ``entries`` (by default they are as many as are stored), ``offsets``,
-        ``fill``, ``row_lengths``, ``leading`` (within limits), ``blocks`` (of a size), ``slices`` (of a height, sorted
-        in windows) and ``symmetry``.
+        An upper bound of the number of stored values.
+    **functions : callable
+        Each computes the statistic of its name, at most once for the same arguments: ``entries`` (by default `stored`),
+        ``offsets``, ``fill``, ``row_lengths``, ``leading`` (within limits), ``blocks`` (of a size), ``slices`` (of a
+        height, sorted in windows) and ``symmetry``.
     """
 
-    def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **found: Callable[..., Any]) -> None:
+    def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **functions: Callable[..., Any]) -> None:
         self.shape, self.itemsize, self.stored = shape, itemsize, stored
-        self._found = found
-        self._told: dict[tuple[Any, ...], Any] = {}  # facts that were asked for with arguments
+        self._functions = functions
+        self._cache: dict[tuple[Any, ...], Any] = {}  # statistics that have arguments
 
     @cached_property
     def entries(self) -> int:
-        """Count of entries."""
-        return self._found["entries"]() if "entries" in self._found else self.stored
+        """Number of entries."""
+        return self._functions["entries"]() if "entries" in self._functions else self.stored
 
     @cached_property
     def offsets(self) -> np.ndarray:
-        """Offsets of the diagonals on which something is stored, int64, ascending."""
-        return self._found["offsets"]()
+        """Offsets of the diagonals that have entries, int64, ascending."""
+        return self._functions["offsets"]()
 
     @cached_property
     def fill(self) -> np.ndarray:
-        """Entries on each of these diagonals, int64."""
-        return self._found["fill"]()
+        """Number of entries on each of these diagonals, int64."""
+        return self._functions["fill"]()
 
     @cached_property
     def row_lengths(self) -> np.ndarray:
-        """Lengths that rows have, ascending, and how many rows have each: int64, shape (k, 2)."""
-        return self._found["row_lengths"]()
+        """Distinct row lengths, ascending, and the number of rows of each: int64, shape (k, 2)."""
+        return self._functions["row_lengths"]()
 
     @property
     def longest_row(self) -> int:
-        """Entries of the longest row."""
+        """Number of entries of the longest row."""
         return int(self.row_lengths[-1, 0]) if len(self.row_lengths) else 0
 
     @property
     def shortest_row(self) -> int:
-        """Entries of the shortest row."""
+        """Number of entries of the shortest row."""
         return int(self.row_lengths[0, 0]) if len(self.row_lengths) else 0
 
     def beyond(self, width: int) -> int:
-        """Return how many entries the rows have beyond the first `width` of each."""
+        """Return the number of entries beyond the first `width` of each row."""
         lengths, rows = self.row_lengths.T
         return int(np.maximum(lengths - width, 0) @ rows)
 
     def leading(self, **limits: int) -> tuple[int, int]:
-        """Return how many entries lead within these limits: of the row with most of them, and of all rows.
+        """Return the number of leading entries within these limits: the maximum of a row, and the total.
 
-        The limits are ``entries`` of a row, the ``column`` that they lie before, and the ``reach``, how far the columns
-        of a chunk lie apart; with ``lower`` only those below the diagonal lead (src/cpp/core/summary.hpp).
+        The limits are the number of ``entries`` of a row, the ``column`` before which they are, and the ``reach``, the
+        largest distance of columns in a chunk. With ``lower`` only entries below the diagonal are leading
+        (src/cpp/core/summary.hpp).
         """
-        question = "leading", *sorted(limits.items())
-        if question not in self._told:
-            self._told[question] = self._found["leading"](**limits)
-        return self._told[question]
+        key = "leading", *sorted(limits.items())
+        if key not in self._cache:
+            self._cache[key] = self._functions["leading"](**limits)
+        return self._cache[key]
 
     def blocks(self, size: int = BLOCK) -> int:
-        """Return how many of the ``size x size`` blocks hold entries; the last ones are cut off by the edges."""
-        return self._ask("blocks", size)
+        """Return the number of ``size x size`` blocks that have entries, including those cut off by the edges."""
+        return self._evaluated("blocks", size)
 
-    def places_in_slices(self, height: int, sigma: int = 1) -> int:
-        """Return the places of slices of `height` rows, each padded to its longest row.
+    def positions_in_slices(self, height: int, sigma: int = 1) -> int:
+        """Return the number of positions in slices of `height` rows, each padded to its longest row.
 
         Rows are sorted by descending length in windows of `sigma` rows before they are cut into slices.
         """
-        return self._ask("slices", height, sigma)
+        return self._evaluated("slices", height, sigma)
 
-    def _ask(self, *question: Any) -> Any:
-        """Return the answer of a function, by its name and with arguments, which is asked once."""
-        if question not in self._told:
-            name, *arguments = question
-            self._told[question] = self._found[name](*arguments)
-        return self._told[question]
+    def _evaluated(self, *key: Any) -> Any:
+        """Return the cached result of a function, by its name and arguments."""
+        if key not in self._cache:
+            name, *arguments = key
+            self._cache[key] = self._functions[name](*arguments)
+        return self._cache[key]
 
     @cached_property
     def symmetry(self) -> str | None:
-        """``"symmetric"``, ``"hermitian"``, ``"skew-symmetric"`` or None: of the values, exactly; zeros do not count.
+        """``"symmetric"``, ``"hermitian"``, ``"skew-symmetric"`` or None, by exact comparison, ignoring explicit zeros.
 
-        The first that holds: real symmetric matrices are symmetric. What is no number is the same as nothing.
+        The first that holds, so that real symmetric matrices are symmetric. NaN differs from everything.
         """
-        return self._found["symmetry"]()
+        return self._functions["symmetry"]()
 
     @classmethod
-    def of_nothing(cls, shape: tuple[int, int], itemsize: int) -> Summary:
+    def empty(cls, shape: tuple[int, int], itemsize: int) -> Summary:
         """Return the summary of a matrix without entries."""
         rows = np.array([[0, shape[0]]] * bool(shape[0]), np.int64).reshape(-1, 2)
         nothing = np.zeros(0, np.int64)
@@ -118,25 +120,25 @@ class Summary:
         )  # fmt: skip
 
     def in_items(self, itemsize: int) -> Summary:
-        """Return the same of values that take other bytes each."""
-        return Summary(self.shape, itemsize, self.stored, **self._found)
+        """Return the same summary with another item size."""
+        return Summary(self.shape, itemsize, self.stored, **self._functions)
 
     def at_most(self) -> Summary:
-        """Return the same with as many entries as there may be, which nobody has to count."""
+        """Return the summary whose number of entries is the upper bound `stored`, which needs no counting."""
         return Summary(self.shape, self.itemsize, self.stored)
 
 
 def least_fill(itemsize: int) -> float:
-    """Return how full diagonals have to be to take fewer bytes than csr, which adds a column to each nonzero."""
+    """Return the fill above which diagonals need fewer bytes than csr, which stores a column with each nonzero."""
     return itemsize / (itemsize + 4)
 
 
 def diagonal_length(shape: tuple[int, int], offset: int) -> int:
-    """Return the length of a diagonal of a matrix of this shape (0 outside it)."""
+    """Return the length of a diagonal of a matrix of this shape, 0 outside of the matrix."""
     m, n = shape
     return max(0, min(m, n - offset) if offset >= 0 else min(m + offset, n))
 
 
 def inside(shape: tuple[int, int], offsets: list[int]) -> np.ndarray:
-    """Return those of the offsets whose diagonals lie in a matrix of this shape, ascending."""
+    """Return the offsets of diagonals within a matrix of this shape, ascending."""
     return np.array(sorted(k for k in offsets if diagonal_length(shape, k)), np.int64)

@@ -1,6 +1,6 @@
-"""What SciPy does for us, on csr: extremes, comparisons by size, where nonzeros are, and formats that we do not have.
+"""Operations that SciPy computes, on csr: extremes, ordering comparisons, positions of nonzeros, formats of SciPy.
 
-Results are those of SciPy's `csr_array`. The work is done on the CPU.
+The results are those of SciPy's `csr_array`. Everything runs on the CPU.
 """
 
 from __future__ import annotations
@@ -20,63 +20,63 @@ from .operands import require_broadcast
 from .registry import COMMON, FORMATS
 
 
-def to_read(a: Any, who: str) -> Any:
-    """Return this matrix as SciPy's csr, which is not to be changed."""
+def as_scipy_csr(a: Any, who: str) -> Any:
+    """Return this matrix as a SciPy csr, which must not be modified."""
     require_host(a, who)
     csr: Any = convert(unpacked(a), COMMON)
-    return csr._format.lent(csr)
+    return csr._format.scipy_view(csr)
 
 
 def require_host(a: Any, who: str) -> None:
     if a._backend is not CPU:
-        raise TypeError(f'{who}: {a!r}: that is done on the cpu; write A.to("cpu")')
+        raise TypeError(f'{who}: {a!r}: not available on a GPU; use A.to("cpu")')
 
 
 # ---- extremes ---------------------------------------------------------------------------------
 def max(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the largest element, or that of each column (``axis=0``) or row (``axis=1``), as SciPy does.
+    """Return the maximum of all elements, or of each column (``axis=0``) or row (``axis=1``), as SciPy does.
 
-    ``explicit=True`` leaves out what is not stored. Of an axis the result is a sparse array of SciPy's.
+    With ``explicit=True`` only stored elements count. With an axis, the result is a SciPy sparse array.
     """
     return a._format.extreme(a, "max", axis, out, **options)
 
 
 def min(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the smallest element; as `max`."""
+    """Return the minimum; see `max`."""
     return a._format.extreme(a, "min", axis, out, **options)
 
 
 def nanmax(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the largest element that is a number; as `max`."""
+    """Return the maximum, ignoring NaN; see `max`."""
     return a._format.extreme(a, "nanmax", axis, out, **options)
 
 
 def nanmin(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the smallest element that is a number; as `max`."""
+    """Return the minimum, ignoring NaN; see `max`."""
     return a._format.extreme(a, "nanmin", axis, out, **options)
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return where the first largest element is, counted row by row, or in each column or row."""
-    return to_read(a, "argmax").argmax(axis, out, **options)
+    """Return the index of the first maximum of the flattened matrix (row by row), or along an axis."""
+    return as_scipy_csr(a, "argmax").argmax(axis, out, **options)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return where the first smallest element is; as `argmax`."""
-    return to_read(a, "argmin").argmin(axis, out, **options)
+    """Return the index of the first minimum; see `argmax`."""
+    return as_scipy_csr(a, "argmin").argmin(axis, out, **options)
 
 
 def maximum(a: Any, other: Any) -> Any:
-    """Return the larger one of each pair of elements, in this format; `other` is sparse, dense or a number."""
+    """Return the element-wise maximum, in this format; `other` is sparse, dense or a number."""
     return _paired(a, other, "maximum")
 
 
 def minimum(a: Any, other: Any) -> Any:
-    """Return the smaller one of each pair of elements; as `maximum`."""
+    """Return the element-wise minimum; see `maximum`."""
     return _paired(a, other, "minimum")
 
 
-# ---- comparisons by size ----------------------------------------------------------------------
+# ---- ordering comparisons ---------------------------------------------------------------------
 def less(a: Any, other: Any) -> Any:
     """Return ``A < other``."""
     return _compared(a, other, operator.lt)
@@ -97,48 +97,48 @@ def greater_equal(a: Any, other: Any) -> Any:
     return _compared(a, other, operator.ge)
 
 
-# ---- where nonzeros are -----------------------------------------------------------------------
+# ---- positions of nonzeros --------------------------------------------------------------------
 def nonzero(a: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and the columns of the elements that are not zero."""
-    return to_read(a, "nonzero").nonzero()
+    return as_scipy_csr(a, "nonzero").nonzero()
 
 
-# ---- formats and shapes that we do not have ---------------------------------------------------
+# ---- formats and shapes that only SciPy has ---------------------------------------------------
 def tobsr(a: Any, blocksize: tuple[int, int] | None = None, copy: bool = False) -> sp.bsr_array:
-    """Return SciPy's `bsr_array`: we have none; `bmsparse_array` stores blocks of 8 x 8."""
-    return to_read(a, "tobsr").tobsr(blocksize, copy=True)
+    """Return a SciPy `bsr_array`. Our own block format is `bmsparse_array`, with blocks of 8 x 8."""
+    return as_scipy_csr(a, "tobsr").tobsr(blocksize, copy=True)
 
 
 def tolil(a: Any, copy: bool = False) -> NoReturn:
-    """Raise: lists in Python are SciPy's."""
+    """Raise NotImplementedError: use ``A.to_scipy().tolil()``."""
     raise NotImplementedError("tolil: diagsparse has no lil; write A.to_scipy().tolil()")
 
 
 def todok(a: Any, copy: bool = False) -> NoReturn:
-    """Raise: dictionaries are SciPy's."""
+    """Raise NotImplementedError: use ``A.to_scipy().todok()``."""
     raise NotImplementedError("todok: diagsparse has no dok; write A.to_scipy().todok()")
 
 
 def reshape(a: M, *shape: Any, order: str = "C", copy: bool = False) -> M:
-    """Return the matrix where the shape is its own, else raise: diagonals of another shape are none."""
+    """Return the matrix if the shape is unchanged, else raise NotImplementedError."""
     if tuple(np.ravel(shape)) == a._shape:
         return a.copy() if copy else a
-    raise NotImplementedError("reshape: diagonals of another shape are none; write A.to_scipy().reshape(shape)")
+    raise NotImplementedError("reshape: the shape of a matrix is fixed; use A.to_scipy().reshape(shape)")
 
 
 def resize(a: Any, *shape: Any) -> NoReturn:
-    """Raise: a matrix keeps its shape."""
-    raise NotImplementedError("resize: a matrix keeps its shape; write A[:m, :n], or scipy.sparse.block_array")
+    """Raise NotImplementedError: the shape of a matrix is fixed."""
+    raise NotImplementedError("resize: the shape of a matrix is fixed; use A[:m, :n], or scipy.sparse.block_array")
 
 
-def _theirs(other: Any, who: str) -> Any:
-    """Return an operand as SciPy takes it."""
-    return to_read(other, who) if isinstance(other, Base) else other
+def _scipy_operand(other: Any, who: str) -> Any:
+    """Return an operand of SciPy's csr."""
+    return as_scipy_csr(other, who) if isinstance(other, Base) else other
 
 
 def _paired(a: Any, other: Any, who: str) -> Any:
-    made = getattr(to_read(a, who), who)(_theirs(other, who))
-    return a._format.like(a, FORMATS[COMMON].array(made)) if sp.issparse(made) else made
+    result = getattr(as_scipy_csr(a, who), who)(_scipy_operand(other, who))
+    return a._format.like(a, FORMATS[COMMON].array(result)) if sp.issparse(result) else result
 
 
 def _compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
@@ -148,9 +148,9 @@ def _compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
     full = np.ndim(other) == 0 and not sp.issparse(other) and bool(compare(0, other))
     if full and (nbytes := 18 * a._shape[0] * a._shape[1]) > memory.SMALL:
         memory.require_free(nbytes, f"{who}: the result of {a._shape[0]} x {a._shape[1]} elements")
-    return compare(to_read(a, who), _theirs(other, who))
+    return compare(as_scipy_csr(a, who), _scipy_operand(other, who))
 
 
-def values_to_read(a: Any) -> np.ndarray:
-    """Return the values of the entries, row by row."""
-    return to_read(a, "the values").data
+def entry_values(a: Any) -> np.ndarray:
+    """Return the values of the entries, in the order of csr."""
+    return as_scipy_csr(a, "the values").data

@@ -1,4 +1,4 @@
-"""Sums of elements: all of them, those of each row or column, those of a diagonal."""
+"""Sums of all elements, of rows, of columns and of diagonals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._arrays.host_dense import check_writeable, refuse_part_of
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.types import VALUE_TYPES, widened
-from .through_scipy import to_read
+from .through_scipy import as_scipy_csr
 
 
 def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False) -> Any:
@@ -22,12 +22,11 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     axis : {None, 0, 1, -1, -2} or a tuple of them
         None and ``(0, 1)`` sum everything.
     dtype : dtype, optional
-        Of the result; by default that of the values. The sums are made in it where it is the wider one.
+        Of the result; by default that of the values. Sums are accumulated in it if it is wider.
     out : NumPy array, shape (), (n,) or (m,), optional
         Receives the result, cast to its dtype, and is returned.
-
     keepdims : bool
-        Whether the result keeps both axes, as in NumPy: shape (1, 1), (1, n) or (m, 1).
+        Whether the result has two dimensions, as in NumPy: shape (1, 1), (1, n) or (m, 1).
 
     Returns
     -------
@@ -36,9 +35,9 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     Raises
     ------
     ValueError
-        Another axis, an `out` of another shape.
+        For any other axis, or an `out` of another shape.
     TypeError
-        An axis that is no integer; an `out` that is no NumPy array, or real for complex sums.
+        If the axis is not an integer, or `out` is not a NumPy array, or is real for complex sums.
     """
     along = _axis(axis)
     if keepdims:
@@ -51,26 +50,26 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     if out is not None:
         _check_output(out, () if along is None else (a._shape[1 - along],))
         refuse_part_of(a._matrix.values, out, "sum", a._core)
-    kept = a._dtype
+    sum_dtype = a._dtype
     if dtype is not None and np.dtype(dtype) in VALUE_TYPES:
-        kept = np.dtype(dtype)
+        sum_dtype = np.dtype(dtype)
     own = widened(a._dtype)
-    wider = kept is not a._dtype and np.promote_types(kept, own) != own
+    wider = sum_dtype is not a._dtype and np.promote_types(sum_dtype, own) != own
     if along is None:
-        made = a._format.total(a, kept if wider else own)
+        result = a._format.total(a, sum_dtype if wider else own)
     else:
         view = a.T if along == 0 else a
-        memory.require_free((a._shape[0] + a._shape[1]) * kept.itemsize, "sum: the vectors of a product")
-        made = view @ np.ones(view.shape[1], kept.char.lower())  # real: 1 + 0j would spoil infinities
-    made = made if dtype is None else made.astype(dtype, copy=False)
+        memory.require_free((a._shape[0] + a._shape[1]) * sum_dtype.itemsize, "sum: the vectors of a product")
+        result = view @ np.ones(view.shape[1], sum_dtype.char.lower())  # real: inf * (1 + 0j) is NaN
+    result = result if dtype is None else result.astype(dtype, copy=False)
     if out is None:
-        return made
-    np.copyto(out, made, casting="same_kind")
+        return result
+    np.copyto(out, result, casting="same_kind")
     return out
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False) -> Any:
-    """Return the mean of all elements, or of each column or row, unstored zeros included; as `sum`."""
+    """Return the mean of all elements, or of each column or row, including zeros that are not stored; see `sum`."""
     along = _axis(axis)
     count = a._shape[0] * a._shape[1] if along is None else a._shape[along]
     total = a.sum(axis, dtype, out, keepdims=keepdims)
@@ -81,10 +80,10 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = N
 
 
 def count_nonzero(a: Any, axis: Any = None) -> Any:
-    """Count the stored values that are not zero: all of them, or those of each column or row."""
+    """Count the nonzero elements, of the matrix or of each column or row."""
     if axis is None or (along := _axis(axis)) is None:
         return a._format.count_nonzero(a)
-    return to_read(a, "count_nonzero").count_nonzero(axis=along)
+    return as_scipy_csr(a, "count_nonzero").count_nonzero(axis=along)
 
 
 def trace(a: Any, offset: int = 0) -> Any:
@@ -103,10 +102,10 @@ def _axis(given: Any) -> int | None:
     axes = given if isinstance(given, tuple) else (given,)
     if not all(isinstance(axis, Integral) for axis in axes):
         raise TypeError(f"sum: axis={given!r}: expected None, an integer or a tuple of them")
-    found = sorted(axis + 2 if axis < 0 else axis for axis in axes)
-    if found not in ([0], [1], [0, 1]):
+    chosen = sorted(axis + 2 if axis < 0 else axis for axis in axes)
+    if chosen not in ([0], [1], [0, 1]):
         raise ValueError(f"sum: axis {given!r}: expected None, 0 or 1")
-    return int(found[0]) if len(found) == 1 else None
+    return int(chosen[0]) if len(chosen) == 1 else None
 
 
 def _check_output(out: Any, shape: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Views: a transpose and a conjugate are two bits, and no value moves."""
+"""Views: the transpose and the conjugate are two bits; the values are shared."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from .base import CONJUGATED, TRANSPOSED, M
 
 
 def transposed(a: M) -> M:
-    """Return the transpose as a view: `A.T`. csr and csc have one of their own."""
+    """Return the transpose as a view: `A.T`. csr and csc override it."""
     return a._wrap(a._matrix, a._op ^ TRANSPOSED)
 
 
 def transpose(a: M, axes: tuple[int, int] | None = None, copy: bool = False) -> M:
-    """Return `A.T`; ``copy=True`` lays it out anew."""
+    """Return `A.T`, as a view unless ``copy=True``."""
     if (tuple(axes) if isinstance(axes, list) else axes) not in (None, (1, 0), (-1, -2), (1, -2), (-1, 0)):
         raise ValueError(f"transpose: axes {axes}: expected None or (1, 0)")
     return a.T.copy() if copy else a.T

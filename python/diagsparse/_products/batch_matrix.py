@@ -15,7 +15,7 @@ from .batches import batch_array
 
 
 def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
-    """Return the matrix that has the members of a batch on its diagonal, one after the other: in dia, by rows."""
+    """Return the block diagonal matrix of the members of a batch, in dia."""
     (m, n), count, home, dtype = batch.shape, batch.count, batch._backend, batch.dtype
     rows, order = batch._matrix.values, count * n
     offsets = [int(k) for k in batch.offsets if -m < k < n and order]
@@ -25,7 +25,7 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
     else:
         data = home.core.empty((len(offsets), order), dtype.name, home.index)
         data.fill(0)
-    positions = _backends(batch)
+    positions = _value_positions(batch)
     for i, k in enumerate(offsets):
         shape = count, n - abs(k)
         into = _window(home, data, i * order + max(0, -k), shape, n)
@@ -33,15 +33,15 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
     return format_named("dia").array((data, offsets), shape=(order, order), align="row")
 
 
-def _backends(batch: batch_array) -> SparseArray:
-    """Return a member in which each value is where it lies among the values; complex, which any type becomes."""
+def _value_positions(batch: batch_array) -> SparseArray:
+    """Return a member whose values are their own positions; complex, to which every type can be converted."""
     member = batch._like.astype("complex128")
     member.values = np.arange(member.values.size).reshape(member.values.shape)
     return member
 
 
 def _window(home: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
-    """Return the view of an array in C order that begins at an element, and goes on `step` elements for each row."""
+    """Return a view of an array in C order that starts at an element, with `step` elements between rows."""
     flat, item = array.ravel()[at:], array.itemsize
     if home is CPU:
         return np.lib.stride_tricks.as_strided(flat, shape, (step * item, item))

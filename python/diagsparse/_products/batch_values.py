@@ -1,4 +1,4 @@
-"""The values of a batch, a row for each member, from what a user has."""
+"""The values of a batch, a row for each member, from a user's arrays or matrices."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def has_batches(x: Any) -> bool:
 
 
 def shared(values: Any, like: Any) -> Any:
-    """Return the user's values with a row for each member, in the memory of `values` where they fit."""
+    """Return the user's values with a row for each member, without a copy if possible."""
     if not has_batches(like):
         raise TypeError(f"{_WHO}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
     _require_plain(like, "like")
     home, member = like._backend, like._core.member_shape(like._matrix)
-    owners.refuse_beside_cpu(values, home, _WHO)
+    owners.refuse_gpu_array(values, home, _WHO)
     owner = owners.owner_of(values)
     given = as_numpy(values, _WHO) if owner is None else values
     if len(given.shape) != 1 + len(member) or tuple(given.shape[1:]) != member:
         expected = ", ".join(["count", *map(str, member)])
         raise ValueError(f"{_WHO}: values have shape {tuple(given.shape)}, expected ({expected}) for {like!r}")
-    kept = value_dtype(owners.dtype_of(given), None, _WHO)
+    dtype = value_dtype(owners.dtype_of(given), None, _WHO)
     rows = given.shape[0], int(np.prod(member))
     if home is CPU:
-        return np.require(given, kept, ["C", "A"]).reshape(rows)
-    return owners.contiguous(owners.bring(given.reshape(rows), kept, home, _WHO, "values"), kept)
+        return np.require(given, dtype, ["C", "A"]).reshape(rows)
+    return owners.contiguous(owners.as_device_array(given.reshape(rows), dtype, home, _WHO, "values"), dtype)
 
 
 def stacked(given: Any) -> tuple[Any, SparseArray]:
-    """Return the values of these matrices, a row for each, and the first of them."""
+    """Return the values of these matrices as rows, and the first matrix."""
     if not isinstance(given, Sequence) or not all(map(has_batches, given)):
         raise TypeError(f"{_WHO}: expected (values, like), or a list of dia, hm or cdm matrices")
     if not given:
-        raise ValueError(f"{_WHO}: an empty list does not tell the layout; pass (values, like)")
+        raise ValueError(f"{_WHO}: an empty list has no layout; pass (values, like)")
     first = given[0]
     for i, a in enumerate(given):
         _require_plain(a, f"matrix {i}")
@@ -66,7 +66,7 @@ def _require_plain(a: SparseArray, name: str) -> None:
     if a._packed:
         raise ValueError(f"{_WHO}: {name} is {a!r}, which is packed; {name.split()[0]}.unpacked() stores it in full")
     if a._op:
-        raise ValueError(f"{_WHO}: {name} is {a!r}; copy() makes a matrix with a layout of its own")
+        raise ValueError(f"{_WHO}: {name} is {a!r}; use .copy()")
 
 
 def _alike(a: SparseArray, b: SparseArray) -> bool:

@@ -1,4 +1,4 @@
-"""Vectors of a batch, a row for each member: brought to a layout that the kernels walk, on either device."""
+"""Products of a batch with vectors, a row for each member, on the CPU and on a GPU."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def product(batch: Any, op: int, x: Any, out: Any, alpha: Any, beta: Any, who: s
     if batch._backend is not CPU:
         return device_dense.multiply(task, x, out, stream)
     streams.on(CPU, stream, who)  # raises for a stream
-    owners.refuse_beside_cpu(x, CPU, who)
+    owners.refuse_gpu_array(x, CPU, who)
     x = host_dense.as_numpy(x, who)
     wanted, result = task.dtypes(x.shape, x.dtype)
     return task.on_host(x.astype(wanted, copy=False), out, result)
 
 
 class _Product(device_dense.Product):
-    """What a product of a batch with vectors needs to know of it."""
+    """A product of a batch with vectors."""
 
     def __init__(self, batch: Any, op: int, alpha: Any, beta: Any, who: str) -> None:
         shape = batch.shape[::-1] if op else batch.shape
@@ -46,7 +46,7 @@ class _Product(device_dense.Product):
         return self.count, self.shape[0]
 
     def require_out(self, out: Any) -> None:
-        """Raise where beta scales an out that there is not."""
+        """Raise ValueError for beta without out."""
         if out is None and self.beta != 0:
             raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
 
@@ -56,14 +56,14 @@ class _Product(device_dense.Product):
         y = target = np.empty(self.result_shape(x), result) if out is None else out
         if out is not None:
             host_dense._checked_output(out, self.result_shape(x), result, self.who)
-            if not host_dense._walkable(out, 1) or host_dense.overlaps_itself(out):
+            if not host_dense._has_unit_stride(out, 1) or host_dense.overlaps_itself(out):
                 y = np.array(out, order="C")
-        if not host_dense._walkable(x, x.ndim - 1) or np.may_share_memory(x, y):
+        if not host_dense._has_unit_stride(x, x.ndim - 1) or np.may_share_memory(x, y):
             x = np.array(x, order="C")
         if x.size and y.size:
             rows = np.broadcast_to(x, (self.count, self.shape[1]))
             self.backend.core.batch_matvec(self.a._matrix, self.op, rows, y, self.alpha, self.beta)
-        else:  # sums of nothing: 0, which an infinite alpha makes no number
+        else:  # empty sums are 0, and NaN with an infinite alpha
             y[...] = np.nan if not np.isfinite(self.alpha) else self.beta * y if self.beta != 0 else 0
         if y is not target:
             host_dense.refuse_part_of(self.a._matrix.values, target, self.who, self.backend.core)
@@ -71,15 +71,15 @@ class _Product(device_dense.Product):
         return target
 
     def run(self, x: Any, target: Any, make: Any) -> None:
-        """The same with `DeviceArray`s, as `_device_dense` calls it."""
+        """Multiply `DeviceArray`s, as `device_dense` calls it."""
         self.require_out(target)
         core = self.backend.core
         if target is None:
             y = make("C")
         else:
-            fits = device_dense._walkable(target, 1) and not host_dense.overlaps_itself(target)
+            fits = device_dense._has_unit_stride(target, 1) and not host_dense.overlaps_itself(target)
             y = target if fits else device_dense._gather(core, target, 1)
-        if not device_dense._walkable(x, x.ndim - 1) or (target is not None and core.overlap(target, x)):
+        if not device_dense._has_unit_stride(x, x.ndim - 1) or (target is not None and core.overlap(target, x)):
             x = device_dense._gather(core, x, 1)
         if x.size and y.size:
             if x.ndim == 1:

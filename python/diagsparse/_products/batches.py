@@ -1,4 +1,4 @@
-"""Batches: many matrices of one layout, multiplied in one call."""
+"""Batches: many matrices with the same layout, multiplied in one call."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .._backends.backend import CPU, Backend, get_backend
 from .._backends.types import product_dtypes
 from .._matrix import devices
 from .._matrix.base import CONJUGATED, TRANSPOSED
-from .._matrix.each_element import is_scalar
-from .._matrix.operands import is_sparse, together
+from .._matrix.elementwise_functions import is_scalar
+from .._matrix.operands import check_same_device, is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_values, batch_vectors, plans
@@ -24,28 +24,29 @@ _WHO = "batch_array"
 
 
 class batch_array:
-    """Matrices of diagonals that share shape, format and offsets; each has values of its own.
+    """Diagonal matrices with the same shape, format and offsets, but different values.
 
     Parameters
     ----------
     values : array, shape (count, ...), or sequence of matrices
-        For each member the values that `like` would have: ``(count, *like.values.shape)``. NumPy's, or for a matrix
-        on a GPU an array of CuPy, PyTorch, JAX or ours there; shared where dtype and order (C) fit (JAX's may be
-        copied). A sequence of matrices of one layout is copied, and takes no `like`.
+        The values of each member, of shape ``(count, *like.values.shape)``: a NumPy array, or if `like` is on a GPU an
+        array of CuPy, PyTorch or JAX, or a `DeviceArray`, there. It is shared if it has C order and a supported dtype
+        (arrays of JAX may be copied). A sequence of matrices with the same layout is copied, and takes no `like`.
     like : dia_array, hm_array or cdm_array
-        Has the layout of every member, and is on their device. No view, and not packed.
+        A matrix with the layout of every member, on their device. It must not be a view or packed.
 
     Raises
     ------
     ValueError
-        Values of another shape, a matrix in a sequence that differs from the first, a `like` that is a view or packed.
+        For values of another shape, matrices whose layout differs from the first one's, and a `like` that is a view or
+        packed.
     TypeError
-        A `like` of another kind, values that are no numbers of a type that matrices have.
+        For a `like` of another type, and values of an unsupported dtype.
 
     Notes
     -----
-    Products take one native call, on a GPU one launch for all members, so that many small matrices cost what their
-    bytes cost. Large members are multiplied one after the other.
+    A product is one native call, and on a GPU one kernel launch for all members, so that the cost of many small
+    matrices is that of reading their bytes. Large members are multiplied one after the other.
 
     Examples
     --------
@@ -61,25 +62,25 @@ class batch_array:
     array([ 500., -400.,  100.])
     """
 
-    __array_ufunc__ = None  # NumPy leaves `x @ b` to us
+    __array_ufunc__ = None  # NumPy defers `x @ b` to us
 
-    _matrix: Any  # the C++ matrix that stands for all: its values have a row for each member
-    _all: SparseArray  # the same, for those who ask for layout, dtype and place
+    _matrix: Any  # the C++ matrix of all members: its values have a row for each of them
+    _all: SparseArray  # the same as a `SparseArray`, for layout, dtype and device
     count: int  #: the number of members
 
     def __init__(self, values: Any, like: SparseArray | None = None) -> None:
         stacked, first = batch_values.stacked(values) if like is None else (batch_values.shared(values, like), like)
-        self._take(first._matrix.with_members(stacked))
+        self._set_matrix(first._matrix.with_members(stacked))
 
-    def _take(self, matrix: Any) -> None:
+    def _set_matrix(self, matrix: Any) -> None:
         self._matrix, self._all = matrix, SparseArray._wrap(matrix)
         self.count = matrix.values.shape[0]
 
     @classmethod
     def _wrap(cls, matrix: Any) -> batch_array:
-        """Return the batch of a C++ matrix that stands for all members."""
+        """Return the batch of a C++ matrix with the values of all members."""
         self = object.__new__(cls)
-        self._take(matrix)
+        self._set_matrix(matrix)
         return self
 
     # ---- attributes -------------------------------------------------------------------------------
@@ -95,27 +96,27 @@ class batch_array:
 
     @property
     def format(self) -> str:
-        """Format of every member."""
+        """Format of the members."""
         return self._all.format
 
     @property
     def offsets(self) -> np.ndarray:
-        """The offsets of the diagonals that every member stores, as `A.offsets`."""
+        """The offsets of the stored diagonals, as `A.offsets`."""
         return self._all.offsets
 
     @property
     def values(self) -> Any:
-        """The values of all members, ``(count, ...)``, zero-copy; writing to them changes the matrices."""
+        """The values of all members, ``(count, ...)``, not copied; writing to them changes the matrices."""
         return self._matrix.values.reshape((self.count, *self._core.member_shape(self._matrix)))
 
     @property
     def device(self) -> str:
-        """Where the values live: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
+        """The device of the values: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
         return self._all.device
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all values and of the one layout."""
+        """Bytes of all values and of the common layout."""
         return self._matrix.nbytes
 
     @property
@@ -127,7 +128,7 @@ class batch_array:
         return self._all._core
 
     def __eq__(self, other: Any) -> Any:
-        """Raise: members are compared by their values."""
+        """Raise TypeError: compare the values instead."""
         if isinstance(other, (batch_array, SparseArray)):
             raise TypeError(f"{_WHO}: == of batches is not defined; use b.values == c.values")
         return NotImplemented
@@ -145,7 +146,7 @@ class batch_array:
         )
 
     def __getitem__(self, i: Any) -> SparseArray:
-        """Return member `i` as a matrix on the same memory."""
+        """Return member `i` as a matrix that shares its values."""
         at = integer(i, f"{_WHO}: index")
         if not -self.count <= at < self.count:
             raise IndexError(f"{_WHO}: index {at}, but there are {self.count} members")
@@ -155,12 +156,12 @@ class batch_array:
         return (self[i] for i in range(self.count))
 
     def to(self, device: str) -> batch_array:
-        """Return the batch on a device, itself where it is there; a copy goes by way of the host."""
+        """Return the batch on a device: itself if it is there already, else a copy."""
         target = get_backend(device)
         if target is self._backend:
             return self
         memory.require_free(self.nbytes, f"to: {self.count} {display.operand(self._all)} on {target.name}", target)
-        values = devices.carried(self._matrix.values, self._backend, target)
+        values = devices.copied_array(self._matrix.values, self._backend, target)
         labels = self._matrix.parts()[self._all._format.labels].tolist()
         like = target.core.diagonal_matrix(self.format, *self.shape, labels, None, self.dtype.name, target.index)
         return self._wrap(like.with_members(values))
@@ -199,19 +200,19 @@ class batch_array:
         Parameters
         ----------
         x : array_like, shape (count, n) or (n,)
-            A row for each member, or one vector for all. C order; others are gathered. As in `SparseArray.matvec` it
-            may be an array of CuPy, PyTorch or JAX on the GPU of the batch.
+            A row for each member, or one vector for all. Arrays that are not in C order are copied. As in
+            `SparseArray.matvec` it may be an array of CuPy, PyTorch or JAX on the GPU of the batch.
         out : array, shape (count, m), optional
             Receives the result and is returned. It may be `x` itself.
         alpha, beta : scalar
-            The same for all members; ``beta`` other than 0 needs `out`.
+            The same for all members; a `beta` other than 0 needs `out`.
         stream : optional
             For a batch on a GPU, as in `SparseArray.matvec`.
 
         Returns
         -------
         array, shape (count, m)
-            Of the library of `x` and of NumPy's result type.
+            An array of the same library as `x`, with NumPy's result type.
 
         Raises
         ------
@@ -220,35 +221,36 @@ class batch_array:
 
         Notes
         -----
-        The bits do not depend on the number of threads. On the CPU they are those of ``b[i] @ x[i]``; on a GPU the
-        sums of small members are added up in another order.
+        The result is bitwise identical for any number of threads. On the CPU it is bitwise equal to ``b[i] @ x[i]``; on
+        a GPU the terms of small members are added in another order.
         """
         return batch_vectors.product(self, 0, x, out, alpha, beta, "matvec", stream)
 
     def rmatvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
-        """Return the rows ``alpha A_i.H x_i + beta out_i``: the adjoints; x is (count, m) or (m,)."""
+        """Return the rows ``alpha A_i.H x_i + beta out_i``; `x` has shape (count, m) or (m,). See `matvec`."""
         return batch_vectors.product(self, TRANSPOSED | CONJUGATED, x, out, alpha, beta, "rmatvec", stream)
 
     def matmul(self, other: Any, *, out: batch_array | None = None, stream: Any = None) -> batch_array:
-        """Return the batch of the products ``A_i B_i``, planned once.
+        """Return the batch of products ``A_i B_i``, with one plan for all members.
 
         Parameters
         ----------
         other : batch_array or matrix of diagonals
-            A batch of the same count, or one matrix (or view of one) for all members. ``A @ b`` has one on the left.
+            A batch of the same count, or one matrix (or a view) for all members. ``A @ b`` has the matrix on the left.
         out : batch_array, optional
-            Of the result's layout, dtype and count, like one that an earlier call returned; overwritten and returned.
+            A batch with the layout, dtype and count of the result, such as the result of an earlier call. It is
+            overwritten and returned.
         stream : optional
             For a batch on a GPU, as in `SparseArray.matvec`.
 
         Raises
         ------
         ValueError
-            Shapes, counts or devices that do not fit, an `out` of another structure; nothing is written.
+            If shapes, counts or devices do not fit, or `out` has another structure; nothing is written.
         TypeError
-            Another kind of operand.
+            If `other` is neither a batch nor a diagonal matrix.
         MemoryError
-            With the bytes, when the result does not fit.
+            If the result does not fit.
         """
         with streams.on(self._backend, stream, "matmul"):
             return _multiply(self, _required(other, "B"), out)
@@ -263,7 +265,7 @@ class batch_array:
 
 
 def _required(x: Any, name: str) -> Any:
-    """Return an operand that can be multiplied by a batch, or say what else it is."""
+    """Return an operand that can be multiplied by a batch; raise TypeError for anything else."""
     if not isinstance(x, batch_array) and not batch_values.has_batches(x):
         raise TypeError(f"matmul: {name} is {type(x).__name__}, expected a batch_array or a matrix of diagonals")
     return x
@@ -274,13 +276,13 @@ def _unpickle(values: np.ndarray, like: SparseArray) -> batch_array:
 
 
 def _multiply(left: Any, right: Any, out: Any) -> batch_array:
-    """Return the products of the members of two operands, of which one may be a single matrix for all."""
+    """Return the products of the members of two operands, one of which may be a single matrix."""
     batches = [side for side in (left, right) if isinstance(side, batch_array)]
     count = batches[0].count
     if batches[-1].count != count:
         raise ValueError(f"matmul: A is a batch of {count}, B of {batches[-1].count}")
     a, b = (side._all if isinstance(side, batch_array) else side for side in (left, right))
-    together("matmul", a, b)
+    check_same_device("matmul", a, b)
     wanted, dtype = product_dtypes(a.dtype, b.dtype)
     if b.dtype != wanted:
         b = SparseArray._wrap(b._matrix.with_values(b._matrix.values.astype(wanted)), b._op)

@@ -13,8 +13,8 @@ from .._backends.backend import CPU
 from .._backends.types import chain_dtype
 from .._matrix.operands import require_sparse
 
-_STEP_BYTES = 4 * (8 + 16)  # four factors a step: references to them, and their values in native code
-_VECTORS = 4  # of the length of x, that a chain takes for the time of the call
+_STEP_BYTES = 4 * (8 + 16)  # per step, for four factors: references to them, and their values in native code
+_VECTORS = 4  # temporary vectors of the length of x
 
 
 def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | None = None, stream: Any = None) -> Any:
@@ -38,24 +38,24 @@ def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | Non
     Returns
     -------
     array
-        Of the library of `x` and of NumPy's result type of A and x.
+        An array of the same library as `x`, with NumPy's result type of A and x.
 
     Raises
     ------
     ValueError
-        A is not square, shapes that do not fit, `k` below 0, an unknown kernel, `x` on another GPU than A.
+        If A is not square, shapes do not fit, `k` is negative, the kernel is unknown, or `x` is on a different GPU than
+        A.
     TypeError
-        `k` is no integer, values that are no numbers, `out` of another dtype, an array on a GPU beside a matrix on
-        the cpu.
+        If `k` is not an integer, values are not numbers, `out` has another dtype, or `x` is on a GPU and A on the cpu.
     MemoryError
-        When what the call takes does not fit: about 100 bytes a step, and four vectors.
+        If the temporary memory does not fit: about 100 bytes per step, and four vectors.
 
     Notes
     -----
-    Where the band allows, several steps are taken while a block of rows lies in cache (M. Mohiyuddin, M. Hoemmen,
-    J. Demmel, K. Yelick, *Minimizing communication in sparse matrix solvers*, SC 2009), so that A is read from memory
-    less than k times; see ``docs/chains.md``. Up to four vectors of the length of `x` are taken for the time of the
-    call. The bits do not depend on the number of threads.
+    If the band is narrow enough, several steps are computed while a block of rows is in the cache (M. Mohiyuddin,
+    M. Hoemmen, J. Demmel, K. Yelick, *Minimizing communication in sparse matrix solvers*, SC 2009), so that A is read
+    from memory less than k times; see ``docs/chains.md``. The call allocates up to four temporary vectors of the length
+    of `x`. The result is bitwise identical for any number of threads.
 
     Examples
     --------
@@ -81,11 +81,11 @@ def chebyshev_multiply(
     kernel: str | None = None,
     stream: Any = None,
 ) -> Any:
-    """Return the Chebyshev series ``sum_j c_j T_j(A') x``, with `domain` mapped to [-1, 1] by ``A'``.
+    """Return the Chebyshev series ``sum_j c_j T_j(A') x``, where ``A'`` is A with `domain` mapped to [-1, 1].
 
-    That is ``numpy.polynomial.Chebyshev(coefficients, domain)`` at A, times x, where
-    ``A' = (2 A - (low + high) I) / (high - low)``. Such a series converges fast for a smooth function of a matrix whose
-    eigenvalues are real and lie in the domain: time evolution, filters, densities of states.
+    This is ``numpy.polynomial.Chebyshev(coefficients, domain)`` evaluated at A, times x, with
+    ``A' = (2 A - (low + high) I) / (high - low)``. Such a series converges fast for smooth functions of matrices with
+    real eigenvalues in the domain, as for time evolution, filters and densities of states.
 
     Parameters
     ----------
@@ -96,29 +96,29 @@ def chebyshev_multiply(
     coefficients : array_like, shape (k + 1,)
         Real or complex; at least one.
     domain : (float, float)
-        The interval, of two different ends, that the series was made for.
+        The interval of the series; the ends must differ.
     out, kernel, stream : optional
         As in `power_multiply`.
 
     Returns
     -------
     array
-        Of the library of `x`; NumPy's result type of A and x, and complex where a coefficient is complex.
+        An array of the same library as `x`, with NumPy's result type of A and x, complex if a coefficient is complex.
 
     Raises
     ------
     ValueError, TypeError
-        As in `power_multiply`; no coefficients, coefficients that are no numbers, a domain without a length.
+        As in `power_multiply`; also for missing or non-numeric coefficients, and a domain of length 0.
 
     Notes
     -----
-    k products with A by the three-term recurrence (C. W. Clenshaw's, run forwards so that it can be blocked); what is
-    said of `power_multiply` holds here too.
+    The cost is k products with A, by the three-term recurrence (of C. W. Clenshaw, run forwards so that it can be
+    blocked). The notes of `power_multiply` apply here too.
 
     Examples
     --------
     ``exp(-i t H') x``: the coefficients are Bessel functions of t (H. Tal-Ezer, R. Kosloff, *J. Chem. Phys.* 81, 3967,
-    1984). The eigenvalues of this H lie between 0 and 4.
+    1984). The eigenvalues of this H are between 0 and 4.
 
     >>> import diagsparse as ds
     >>> import numpy as np
@@ -154,9 +154,9 @@ def recurrence_multiply(
     kernel: str | None = None,
     stream: Any = None,
 ) -> Any:
-    """Return ``sum_j c_j v_j`` of the recurrence ``v_0 = x, v_{j+1} = alpha_j A v_j + beta_j v_j + gamma_j v_{j-1}``.
+    """Return ``sum_j c_j v_j`` for the recurrence ``v_0 = x, v_{j+1} = alpha_j A v_j + beta_j v_j + gamma_j v_{j-1}``.
 
-    Every family of orthogonal polynomials has such a recurrence, and so has the Lanczos process.
+    Every family of orthogonal polynomials satisfies such a recurrence, and so does the Lanczos process.
 
     Parameters
     ----------
@@ -165,29 +165,29 @@ def recurrence_multiply(
     x : array_like, shape (n,) or (n, p)
         On the device of A as in `SparseArray.matvec`; a block is multiplied column by column.
     alpha, beta, gamma : array_like, shape (k,), or scalar
-        Real or complex; a scalar stands for k of them. ``gamma[0]`` is not used: there is no v_{-1}.
+        Real or complex; a scalar is repeated k times. ``gamma[0]`` is not used, as there is no v_{-1}.
     coefficients : array_like, shape (k + 1,)
-        Real or complex; at least one. A vector with the coefficient 0 is left out of the sum.
+        Real or complex; at least one. Vectors with coefficient 0 are left out of the sum.
     out, kernel, stream : optional
         As in `power_multiply`.
 
     Returns
     -------
     array
-        Of the library of `x`; NumPy's result type of A and x, and complex where a factor is complex.
+        An array of the same library as `x`, with NumPy's result type of A and x, complex if a factor is complex.
 
     Raises
     ------
     ValueError, TypeError
-        As in `power_multiply`; factors that are no numbers or not k of them.
+        As in `power_multiply`; also for factors that are not numbers or have another length.
 
     Notes
     -----
-    k products with A; what is said of `power_multiply` holds here too.
+    The cost is k products with A. The notes of `power_multiply` apply here too.
 
     Examples
     --------
-    The Legendre polynomial P_3(A) x, by (j + 1) P_{j+1} = (2 j + 1) t P_j - j P_{j-1}:
+    The Legendre polynomial P_3(A) x, with (j + 1) P_{j+1} = (2 j + 1) t P_j - j P_{j-1}:
 
     >>> import diagsparse as ds
     >>> import numpy as np
@@ -218,7 +218,7 @@ class _Recurrence(NamedTuple):
 
 
 def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None, stream: Any) -> Any:
-    """Run a recurrence on whichever device A is on."""
+    """Run a recurrence on the device of A."""
     a = require_sparse(a, who, "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"{who}: A is {a.shape[0]} x {a.shape[1]}, expected a square matrix")
@@ -231,7 +231,7 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
     if a._backend is not CPU:
         return device_dense.chain(a, recurrence, is_complex, x, out, kernel, who, stream)
     streams.on(CPU, stream, who)  # raises for a stream
-    owners.refuse_beside_cpu(x, CPU, who)
+    owners.refuse_gpu_array(x, CPU, who)
     x = host_dense.as_numpy(x, who)
     host_dense.check_operand(x.shape, a.shape, who)
     x = x.astype(chain_dtype(a.dtype, x.dtype, is_complex), copy=False)
@@ -247,7 +247,7 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
 
 
 def _count(k: Any, who: str) -> int:
-    """Return how many steps there are."""
+    """Return the number of steps."""
     steps = integer(k, f"{who}: k")
     if steps < 0:
         raise ValueError(f"{who}: k is {steps}, expected at least 0")
@@ -263,7 +263,7 @@ def _interval(domain: Any, who: str) -> tuple[float, float]:
 
 
 def _numbers(given: Any, name: str, who: str) -> list[complex]:
-    """Return the factors of a vector as Python's numbers; those of a complex array are complex."""
+    """Return the factors of a vector as Python numbers; those of a complex array are complex."""
     factors = np.asarray(given)
     if factors.dtype.kind not in "iubfc":
         raise TypeError(f"{who}: {name} are of type {factors.dtype}, expected numbers")
@@ -273,7 +273,7 @@ def _numbers(given: Any, name: str, who: str) -> list[complex]:
 
 
 def _factors(given: Any, k: int, name: str, who: str) -> list[complex]:
-    """Return k factors; a scalar stands for all of them."""
+    """Return k factors; a scalar is repeated."""
     if np.ndim(given) == 0:
         return _numbers([given], name, who) * k
     if np.shape(given) != (k,):

@@ -69,9 +69,9 @@ class Cudss:
         b.assign(x)
         self._execute(self._cudss.Phase.SOLVE, x, b)
 
-    def _until_the_end(self, made: Any, destroy: Any) -> Any:
-        self._undo.callback(destroy, made)
-        return made
+    def _until_the_end(self, result: Any, destroy: Any) -> Any:
+        self._undo.callback(destroy, result)
+        return result
 
     def _execute(self, phase: Any, x: Any, b: Any) -> None:
         cudss = self._cudss
@@ -113,10 +113,10 @@ class Cudss:
 
 def _done(returned: tuple[Any, ...]) -> Any:
     """Return what a call of the CUDA run time made, or raise what it says."""
-    code, *made = returned
+    code, *result = returned
     if code:
         raise CudaError(f"CUDA's run time: {code.name}")
-    return made[0] if made else None
+    return result[0] if result else None
 
 
 @contextmanager

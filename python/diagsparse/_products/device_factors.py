@@ -93,28 +93,28 @@ class RightSide(device_dense.Product):
         return self._fitted(x.shape)
 
     def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
-        made = make("C")
-        b = self._all_rows(x, made.shape)
+        result = make("C")
+        b = self._all_rows(x, result.shape)
         dtype = solved_in(self.a.dtype, x.dtype)
         y = self.backend.core.empty(b.shape, dtype.name, b.device, "F")
         y.assign(b)
         self._factors.solve(y, self._trans)
-        self._columns(made, y.dtype).assign(y)
+        self._columns(result, y.dtype).assign(y)
 
     def _all_rows(self, x: Any, shape: tuple[int, ...]) -> Any:
         """Return the right sides as columns, those of a complex b beside a real matrix as two."""
         core = self.backend.core
         if x.shape != shape:  # one for all members
             x = owners.strided(core, owners.contiguous(x, x.dtype), shape, (0, x.itemsize))
-        whole = core.empty(shape, x.dtype.name, x.device)
-        whole.assign(x)
-        return self._columns(whole, self.a.dtype)
+        rows = core.empty(shape, x.dtype.name, x.device)
+        rows.assign(x)
+        return self._columns(rows, self.a.dtype)
 
     def _columns(self, array: Any, dtype: np.dtype) -> Any:
         """Return an array in C order, of all rows, with a column for each right side of a type's kind."""
         n = self.a.shape[0]
-        seen = array.reshape((n, array.size // n if n else 0))
-        return owners.as_reals(self.backend.core, seen) if array.dtype.kind == "c" and dtype.kind == "f" else seen
+        columns = array.reshape((n, array.size // n if n else 0))
+        return owners.as_reals(self.backend.core, columns) if array.dtype.kind == "c" and dtype.kind == "f" else columns
 
 
 def _require_regular(a: SparseArray, solve: Solve, replaced: bool) -> None:
@@ -137,19 +137,19 @@ def _require_regular(a: SparseArray, solve: Solve, replaced: bool) -> None:
 
 # ---- narrow bands ------------------------------------------------------------------------------------------------
 def _filled(core: Any, like: Any, shape: tuple[int, ...], value: int) -> Any:
-    made = core.empty(shape, like.dtype.name, like.device)
-    made.fill(value)
-    return made
+    result = core.empty(shape, like.dtype.name, like.device)
+    result.fill(value)
+    return result
 
 
 def _by_rows(a: SparseArray, k: int, rows: int) -> Any:
     """Return the elements (i, i + k) by i, for a matrix that grows to so many rows by those of I."""
     a = a if a.format in _READ_AS_THEY_ARE else convert(a, "csr")
     diagonal = a._core.diagonal(a._matrix, a._op, k)
-    made = _filled(a._core, diagonal, (rows,), int(k == 0))
+    result = _filled(a._core, diagonal, (rows,), int(k == 0))
     first = max(0, -k)
-    made[first : first + diagonal.size].assign(diagonal)
-    return made
+    result[first : first + diagonal.size].assign(diagonal)
+    return result
 
 
 def _parts(vector: Any, count: int) -> Iterator[Any]:
@@ -193,12 +193,12 @@ def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 
     def side_by_side(vector: Any, fill: int) -> Any:
         """Return what belongs to row i of all members as row i."""
-        made = _filled(core, vector, (rows, members), fill)
-        first_rows(made).assign(vector.reshape((members, n)).T)
-        return made
+        result = _filled(core, vector, (rows, members), fill)
+        first_rows(result).assign(vector.reshape((members, n)).T)
+        return result
 
-    def first_rows(made: Any) -> Any:
-        return made.ravel()[: n * members].reshape((n, members))
+    def first_rows(result: Any) -> Any:
+        return result.ravel()[: n * members].reshape((n, members))
 
     bands = [side_by_side(_by_rows(a, k, a.shape[0]), int(k == 0)) for k in range(-2, 3)]
 
@@ -219,9 +219,9 @@ def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 
 def _repeated(core: Any, column: Any, times: int) -> Any:
     """Return a column (n, 1) so many times side by side."""
-    made = core.empty((column.shape[0], times), column.dtype.name, column.device)
-    made.assign(owners.strided(core, column, made.shape, (column.itemsize, 0)))
-    return made
+    result = core.empty((column.shape[0], times), column.dtype.name, column.device)
+    result.assign(owners.strided(core, column, result.shape, (column.itemsize, 0)))
+    return result
 
 
 def _cudss(a: SparseArray, members: int) -> tuple[Solve, int, bool]:

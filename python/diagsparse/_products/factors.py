@@ -1,4 +1,4 @@
-"""Factors that are kept, and what solves with them: of a matrix, and of the members of a batch."""
+"""Factorizations of a matrix and of the members of a batch, and solving with them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Solver:
     _op: int = 0  # of the matrix whose factors these are, in the core's bits
 
     def _factor(self, a: SparseArray, sigma: complex, method: str | None) -> None:
-        """Make the factors of ``a - sigma I``."""
+        """Factor ``a - sigma I``."""
         began = time.perf_counter()
         self.sigma, self._backend = sigma, a._backend
         blocks = max(1, self._members or 1)
@@ -48,12 +48,12 @@ class _Solver:
             if a._backend is CPU:
                 self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
             else:
-                self._factors = _ways(a._backend).DeviceFactors(a, sigma, self.method, blocks)
+                self._factors = _methods(a._backend).DeviceFactors(a, sigma, self.method, blocks)
         self.seconds = time.perf_counter() - began
 
     @contextmanager
     def _saying_what_is_singular(self, who: str) -> Iterator[None]:
-        """Have errors of singular matrices name the matrix and the pivot."""
+        """Make errors of singular matrices name the matrix and the pivot."""
         try:
             yield
         except host_factors.Singular as error:
@@ -106,16 +106,16 @@ class _Solver:
     def _solved(self, b: Any, trans: str) -> Any:
         if self._backend is not CPU:
             return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
-        owners.refuse_beside_cpu(b, self._backend, "solve", "b")
+        owners.refuse_gpu_array(b, self._backend, "solve", "b")
         given = as_numpy(b, "solve")
         shape = self._fitted(given.shape)
-        wanted, kept = product_dtypes(self.dtype, given.dtype)
-        x = np.zeros(shape, kept)
+        wanted, result_dtype = product_dtypes(self.dtype, given.dtype)
+        x = np.zeros(shape, result_dtype)
         if not x.size:
             return x
         dtype = solved_in(self.dtype, given.dtype)
-        whole = np.array(np.broadcast_to(given, shape), wanted, order="C").reshape(self._order, -1)
-        columns = whole.view(dtype) if wanted.kind == "c" else whole.astype(dtype, copy=False)  # of complex ones two
+        rhs = np.array(np.broadcast_to(given, shape), wanted, order="C").reshape(self._order, -1)
+        columns = rhs.view(dtype) if wanted.kind == "c" else rhs.astype(dtype, copy=False)  # of complex ones two
         with self._saying_what_is_singular(f"solve: b needs factors in {dtype}, and there"):
             x.reshape(self._order, -1).view(dtype)[...] = self._factors.solve(columns, trans, dtype)
         return x
@@ -166,17 +166,17 @@ class Factorization(_Solver, LinearOperator):
             raise ValueError(f"solve: b has shape {tuple(shape)}, but A is {self.shape[0]} x {self.shape[1]}")
         return tuple(shape)
 
-    def _seen(self, op: int) -> Factorization:
+    def _view(self, op: int) -> Factorization:
         """Return the same factors, those of the transpose or the adjoint."""
         other = object.__new__(type(self))
         other.__dict__ = self.__dict__ | {"_op": self._op ^ op}
         return other
 
     def _transpose(self) -> Factorization:
-        return self._seen(TRANSPOSED)
+        return self._view(TRANSPOSED)
 
     def _adjoint(self) -> Factorization:
-        return self._seen(TRANSPOSED | CONJUGATED)
+        return self._view(TRANSPOSED | CONJUGATED)
 
     # SciPy's operators bring what they are given to NumPy, which what lies on a GPU is not, and what is sparse neither.
     def dot(self, b: Any) -> Any:
@@ -204,8 +204,8 @@ class Factorization(_Solver, LinearOperator):
 
     def __repr__(self) -> str:
         n, view = self.shape[0], {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(self._op, ".H")
-        what = f"({_whole(self.sigma)}){view}" if view and self.sigma else f"{_whole(self.sigma)}{view}"
-        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {_told(self)}>"
+        what = f"({_shifted(self.sigma)}){view}" if view and self.sigma else f"{_shifted(self.sigma)}{view}"
+        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
 
 
 class BatchFactorization(_Solver):
@@ -219,8 +219,8 @@ class BatchFactorization(_Solver):
         self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
         self.shape, self.count = batch.shape, batch.count
         self._members = batch.count
-        whole = batch_matrix.on_the_diagonal(batch, "factorized")
-        self._factor(whole.astype(self.dtype, copy=False), sigma, method)
+        rhs = batch_matrix.on_the_diagonal(batch, "factorized")
+        self._factor(rhs.astype(self.dtype, copy=False), sigma, method)
 
     __array_ufunc__ = None  # NumPy leaves `b @ F` to us, who have none
 
@@ -242,7 +242,7 @@ class BatchFactorization(_Solver):
     def __repr__(self) -> str:
         n = self.shape[0]
         return (
-            f"<factors of {self.count} A_i{_shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_told(self)}>"
+            f"<factors of {self.count} A_i{_shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
         )
 
 
@@ -250,17 +250,17 @@ def _shift(sigma: complex) -> str:
     return f" - {sigma} I" if sigma else ""
 
 
-def _whole(sigma: complex) -> str:
+def _shifted(sigma: complex) -> str:
     return f"A{_shift(sigma)}"
 
 
-def _told(factors: _Solver) -> str:
+def _size(factors: _Solver) -> str:
     where = "" if factors._backend is CPU else f", {factors._backend.name}"
     return memory.human(factors.nbytes) + where
 
 
 # ---- which way ----------------------------------------------------------------------------------------------------
-def _ways(backend: Backend) -> Any:
+def _methods(backend: Backend) -> Any:
     """Return the module of the methods there; that of a GPU is imported where one is met."""
     if backend is CPU:
         return host_factors
@@ -277,18 +277,18 @@ def _reach(a: SparseArray) -> tuple[int, int]:
 
 def _method(a: SparseArray, method: str | None, below: int, above: int, members: int) -> str:
     """Return the method by name, or the one that suits."""
-    ways = _ways(a._backend)
-    order = list(ways.METHODS)
-    needed = next(name for name in order if max(below, above) <= ways.REACH.get(name, a.shape[0]))
-    asked = method
+    methods = _methods(a._backend)
+    order = list(methods.METHODS)
+    needed = next(name for name in order if max(below, above) <= methods.REACH.get(name, a.shape[0]))
+    requested = method
     if method is None:
-        method = ways.chosen(a, below, above, needed) if a._backend is CPU else ways.chosen(members, needed)
+        method = methods.chosen(a, below, above, needed) if a._backend is CPU else methods.chosen(members, needed)
     elif method not in order:
         raise ValueError(f"factorized: no method {method!r} on {a.device}; there are {', '.join(order)}")
     elif order.index(method) < order.index(needed):
         raise ValueError(f"factorized: method {method!r}, but A has offsets from {-below} to {above}")
     if method == "cudss" and isinstance(why := libraries.cudss(), Exception):
-        reason = "" if asked else f"A has offsets from {-below} to {above}, which on a GPU NVIDIA's cuDSS takes; "
+        reason = "" if requested else f"A has offsets from {-below} to {above}, which on a GPU NVIDIA's cuDSS takes; "
         raise ImportError(
             f"factorized: {reason}cuDSS is not there ({why}): pip install 'diagsparse[cudss]', or write A.to(\"cpu\")"
         ) from why

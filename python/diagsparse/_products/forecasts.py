@@ -1,4 +1,4 @@
-"""The bytes of a product or a conversion, before it is done."""
+"""Forecasts of the memory of products and conversions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._backends.memory import human
-from .._matrix.base import is_scipys
+from .._matrix.base import is_from_scipy
 from .._matrix.construct import peak_nbytes
 from .._matrix.operands import as_sparse
 from .._matrix.registry import FORMATS
@@ -17,10 +17,10 @@ from .plans import MatmulPlan
 
 @dataclass(frozen=True)
 class Forecast:
-    """Bytes that an operation will take."""
+    """The memory that an operation needs."""
 
-    result_nbytes: int  #: of the result, exactly
-    workspace_nbytes: int  #: needed beside it while it is made, at most
+    result_nbytes: int  #: exact bytes of the result
+    workspace_nbytes: int  #: upper bound of the temporary bytes
 
     @property
     def total_nbytes(self) -> int:
@@ -32,7 +32,7 @@ class Forecast:
 
 
 def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = None) -> Forecast:
-    """Tell the bytes of ``A @ B`` or of a conversion, without doing it.
+    """Return the memory that ``A @ B`` or a conversion needs, without computing it.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     if format is None:
         raise ValueError(f'forecast: "convert" needs format=; there are {", ".join(FORMATS)}')
     kind, s = _format_for(a, format), a._summary()
-    if is_scipys(given):
+    if is_from_scipy(given):
         nbytes = kind.nbytes(s)
         return Forecast(nbytes, peak_nbytes(kind, given, a) - nbytes)
     if format == a.format:
@@ -106,7 +106,7 @@ def _format_for(a: SparseArray, format: str) -> Any:
 
 
 def memory_report(a: Any) -> dict[str, int | None]:
-    """Return the bytes that `a` would take in every format (None where the format cannot hold it).
+    """Return the bytes of `a` in every format, None for formats that cannot represent it.
 
     In its own format these are `a.nbytes`: as it is laid out and packed, with any room that it has to spare. In the
     others they are the bytes of the default layout: dia, hm and cdm keep a packing of each other, the rest store a
@@ -125,7 +125,7 @@ def memory_report(a: Any) -> dict[str, int | None]:
 
 
 def _sparse(x: Any, who: str, name: str) -> SparseArray:
-    made = as_sparse(x)
-    if made is None:
+    result = as_sparse(x)
+    if result is None:
         raise TypeError(f"{who}: {name} is {type(x).__name__}, expected a sparse matrix (ours or SciPy's)")
-    return made
+    return result

@@ -58,8 +58,8 @@ class HostFactors:
     @property
     def nbytes(self) -> int:
         """Of all that is kept."""
-        kept = 0 if self._single is None else self._single.nbytes
-        return kept + sum(nbytes for _, nbytes in self._solves.values())
+        unfactored = 0 if self._single is None else self._single.nbytes
+        return unfactored + sum(nbytes for _, nbytes in self._solves.values())
 
     def _factored(self, a: SparseArray) -> tuple[Solve, int]:
         return self._method(a, a.dtype.type(self._sigma), *self._reach, self._block)
@@ -148,11 +148,11 @@ def _dense(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tu
     if n == 0:  # which getrf refuses
         return _diagonal(a, sigma, below, above, order)
     _require_memory(n * n * a.dtype.itemsize, f"a dense matrix {n} x {n}")
-    whole = a.toarray(order="F")
-    whole[np.arange(n), np.arange(n)] -= sigma
-    _require_finite(whole)
+    dense = a.toarray(order="F")
+    dense[np.arange(n), np.arange(n)] -= sigma
+    _require_finite(dense)
     factor, back = get_lapack_funcs(("getrf", "getrs"), dtype=a.dtype)
-    factors, pivots, info = factor(whole, overwrite_a=True)
+    factors, pivots, info = factor(dense, overwrite_a=True)
     if info > 0:
         raise Singular(info - 1)
 

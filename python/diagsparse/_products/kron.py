@@ -90,32 +90,32 @@ def kron(
     left, right = (_factor(x, name) for x, name in ((a, "A"), (b, "B")))
     target = get_backend(device) if device is not None else CPU
     chosen = None if format is None else format_named(format).name
-    made: SparseArray | None = None
+    result: SparseArray | None = None
     if _by_diagonals(left, right):
         pairs = _Pairs(left, right, max_bytes)
         chosen = chosen or _by_default(a, pairs.summary, pairs.least_bytes())
         if chosen == "dia" or (FORMATS[chosen].family == "diagonals" and pairs.nearly_full()):
-            made = pairs.product()
-    if made is None:
-        made = _by_rows(left, right, max_bytes)
-        chosen = chosen or _by_default(a, made._summary())
-    return made.asformat(chosen, max_bytes=max_bytes).to(target.name)
+            result = pairs.product()
+    if result is None:
+        result = _by_rows(left, right, max_bytes)
+        chosen = chosen or _by_default(a, result._summary())
+    return result.asformat(chosen, max_bytes=max_bytes).to(target.name)
 
 
 def _factor(x: Any, name: str) -> SparseArray:
     """Return a factor as ours, not packed."""
     require_matrix(x, "kron", name)
-    made = array(x)
-    if made.device != "cpu":
+    result = array(x)
+    if result.device != "cpu":
         raise ValueError(
-            f'kron: {name} is on {made.device}, and factors are read on the host; {name}.to("cpu"), and '
-            f'device="{made.device}" for the result'
+            f'kron: {name} is on {result.device}, and factors are read on the host; {name}.to("cpu"), and '
+            f'device="{result.device}" for the result'
         )
-    return unpacked(made)
+    return unpacked(result)
 
 
 def _by_diagonals(a: SparseArray, b: SparseArray) -> bool:
-    """Return whether each diagonal of the product is the product of one of A and one of B."""
+    """Whether the diagonals of the product are products of a diagonal of A and a diagonal of B."""
     return a._format.family == b._format.family == "diagonals" and b.shape[0] == b.shape[1]
 
 
@@ -126,7 +126,7 @@ def _by_default(a: Any, s: Summary, least: int = 0) -> str:
     """
     own = a.format if isinstance(a, SparseArray) else COMMON  # of SciPy's and dense ones nobody chose a format here
     if FORMATS[own].family == "diagonals":
-        own = a._format.that_holds(s.shape).name
+        own = a._format.format_for_shape(s.shape).name
     if (first := default_format(s.shape)) is not FORMATS[COMMON]:  # whose indices do not reach
         return own if own in _DIAGONALS else first.name
     rows = FORMATS[COMMON].nbytes(s)
@@ -144,8 +144,8 @@ def _by_rows(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArr
     rows.check_shape(shape, CPU.core)
     nbytes = 2 * a._format.entries(a) * b._format.entries(b) * (dtype.itemsize + 8) + 8 * (shape[0] + 1)
     memory.require(nbytes, max_bytes, "kron: the entries")
-    made = sp.kron(a.to_scipy("csr"), b.to_scipy("csr"), "csr")
-    return rows.array(made.astype(dtype, copy=False))
+    result = sp.kron(a.to_scipy("csr"), b.to_scipy("csr"), "csr")
+    return rows.array(result.astype(dtype, copy=False))
 
 
 class _Pairs:

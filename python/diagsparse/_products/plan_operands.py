@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._backends import memory
-from .._matrix.base import is_scipys
-from .._matrix.operands import together
+from .._matrix.base import is_from_scipy
+from .._matrix.operands import check_same_device
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._show import display
@@ -28,7 +28,7 @@ class PlannedOperand:
     call finds other values or index arrays; native code compares its structure with the planned one.
     """
 
-    __slots__ = "_native", "_taken", "_trans", "given", "live", "origin"
+    __slots__ = "_native", "_trans", "_used", "given", "live", "origin"
 
     def __init__(self, origin: SparseArray, trans: str) -> None:
         self.origin, self._trans = origin, trans
@@ -37,25 +37,25 @@ class PlannedOperand:
         self.live: Any = None  # the C++ matrix of the origin, if kernels read it and no copy
         # What the kernel takes, and if that is a copy: what it was made from, with values of its own. Both at once, for
         # other threads.
-        self._taken: tuple[SparseArray, Any] = self.given, None
+        self._used: tuple[SparseArray, Any] = self.given, None
 
     @property
     def factor(self) -> SparseArray:
         """The operand as the kernel took it last."""
-        return self._taken[0]
+        return self._used[0]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the copy that follows the user's matrix, and of the values that the next call compares with."""
-        factor, read = self._taken
+        factor, read = self._used
         return 0 if read is None else factor.nbytes + read.values.nbytes
 
-    def take(self, factor: SparseArray, repeated: bool) -> None:
+    def use(self, factor: SparseArray, repeated: bool) -> None:
         """Use `factor` in kernels; if it is a copy, and the plan is `repeated`, have it follow the user's matrix."""
         if factor is not self.given and repeated:
-            self._taken = factor, self._snapshot()
+            self._used = factor, self._snapshot()
         else:
-            self._taken = factor, None
+            self._used = factor, None
             self.live = self._native if factor._matrix is self._native else None
 
     def current(self, name: str) -> SparseArray:
@@ -74,11 +74,11 @@ class PlannedOperand:
                 f"plan: the structure of {name} has changed since the plan was made: it is {self.origin!r} now; "
                 "make a new plan"
             )
-        factor, read = self._taken
+        factor, read = self._used
         if read is not None and not factor._core.same_parts(self.given._matrix, read):
             read = self._snapshot()  # first: what another thread writes meanwhile is found by the next call
             factor = self._converted(self.given._format.as_operand(self.given), factor, name)
-            self._taken = factor, read
+            self._used = factor, read
         return factor
 
     def like(self, other: Any, name: str) -> SparseArray:
@@ -88,30 +88,30 @@ class PlannedOperand:
         given = self.given
         if not isinstance(other, SparseArray):
             kind, hint = type(other).__name__, ""
-            if is_scipys(other):
+            if is_from_scipy(other):
                 kind, hint = f"SciPy's {kind}", f'; ds.array({name}, "{given.format}") makes one'
             raise TypeError(f"plan: {name} is {kind}, expected a {given.format}_array{hint}")
         planned = self.factor
-        together("plan", planned, other, ("the plan", name))
-        made = self._converted(OPERATIONS[self._trans](other._format.as_operand(other)), planned, name)
-        if made.format != planned.format or made._op != planned._op or made.shape != planned.shape:
+        check_same_device("plan", planned, other, ("the plan", name))
+        result = self._converted(OPERATIONS[self._trans](other._format.as_operand(other)), planned, name)
+        if result.format != planned.format or result._op != planned._op or result.shape != planned.shape:
             raise ValueError(f"plan: {name} is {other!r}, the plan was made for {given!r}")
-        return made
+        return result
 
     def _converted(self, operand: SparseArray, planned: SparseArray, name: str) -> SparseArray:
         """Return an unpacked operand as the kernel takes it, like the `planned` one."""
-        made = planned._format.as_factor(operand, planned, self.given._packed)
-        if not operand._format.drops_zeros or operand._format.family == made._format.family:
-            return made
-        if made.format != planned.format or made._shape != planned._shape:
-            return made
-        if (placed := _in_structure_of(planned, made)) is None:
+        result = planned._format.as_factor(operand, planned, self.given._packed)
+        if not operand._format.drops_zeros or operand._format.family == result._format.family:
+            return result
+        if result.format != planned.format or result._shape != planned._shape:
+            return result
+        if (aligned := _in_structure_of(planned, result)) is None:
             raise ValueError(
-                f"plan: {name}, {operand!r} and multiplied as {made.format}, has another structure than the plan was "
-                f"made for: elements that were zero then, and are not stored as {made.format}, are not zero now; "
+                f"plan: {name}, {operand!r} and multiplied as {result.format}, has another structure than the plan was "
+                f"made for: elements that were zero then, and are not stored as {result.format}, are not zero now; "
                 "make a new plan"
             )
-        return placed
+        return aligned
 
     def _snapshot(self) -> Any:
         """Return the user's matrix with a copy of the values that it has now, after a forecast."""
@@ -121,31 +121,31 @@ class PlannedOperand:
         return native.with_values(values.copy())
 
 
-def _in_structure_of(planned: SparseArray, made: SparseArray) -> SparseArray | None:
+def _in_structure_of(planned: SparseArray, result: SparseArray) -> SparseArray | None:
     """Return `made` with the structure of `planned`, storing zeros for what it has no entries for.
 
     None where it has entries that `planned` has not. Both are of one format: conversions to it drop zeros, so the
     structure depends on the values.
     """
     native = planned._matrix
-    if made._matrix.stored < native.stored:
-        what = f"plan: the elements of {display.operand(made)} that are zero"
+    if result._matrix.stored < native.stored:
+        what = f"plan: the elements of {display.operand(result)} that are zero"
         memory.require_free(native.values.nbytes, what, planned._backend)
         zeros = planned.copy()
         zeros.values = 0
-        made = made._format.united(made, zeros.real.astype(made.dtype, copy=False))
-    if made._matrix.stored != native.stored:
+        result = result._format.sum_on_union(result, zeros.real.astype(result.dtype, copy=False))
+    if result._matrix.stored != native.stored:
         return None
-    placed = native.with_values(made._matrix.values)
-    return made._wrap(placed, planned._op) if made._core.same_parts(made._matrix, placed) else None
+    aligned = native.with_values(result._matrix.values)
+    return result._wrap(aligned, planned._op) if result._core.same_parts(result._matrix, aligned) else None
 
 
 def same_structure(x: SparseArray, y: SparseArray) -> bool:
     """Whether two matrices differ in their values alone."""
     if (x.format, x.shape, x.dtype, x._backend) != (y.format, y.shape, y.dtype, y._backend):
         return False
-    theirs, host = y.parts(), x._backend.host
-    return all(name == "values" or np.array_equal(host(part), host(theirs[name])) for name, part in x.parts().items())
+    others, host = y.parts(), x._backend.host
+    return all(name == "values" or np.array_equal(host(part), host(others[name])) for name, part in x.parts().items())
 
 
 def product_formats(
@@ -165,5 +165,5 @@ def product_formats(
         return format or left.name, COMMON
     if format is not None and FORMATS[format].family == left.family:
         return format, format
-    made = left.for_product(a, b, repeated, named).name
-    return format or made, made
+    result = left.for_product(a, b, repeated, named).name
+    return format or result, result

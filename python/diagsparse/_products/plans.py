@@ -1,4 +1,4 @@
-"""Plans of sparse products: the structure of C, found once and run for any values on it."""
+"""Plans of sparse products: the structure of C, computed once and used for any values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._backends.arguments import check_kernel, symmetry_number
 from .._backends.backend import CPU
 from .._backends.types import check_scalars, product_dtypes
 from .._matrix.convert import convert
-from .._matrix.operands import together
+from .._matrix.operands import check_same_device
 from .._matrix.registry import FORMATS, format_named
 from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
@@ -43,12 +43,12 @@ class MatmulPlan:
         kernel: str | None = None,
         max_bytes: int | None = None,
         triangle: int = _BOTH,
-        extra: Sequence[int] = (),
+        extra_offsets: Sequence[int] = (),
         other_order: int = 0,  # 1 or -1: with b a added or subtracted, where the kernel does that
         trans: tuple[str, str] = ("N", "N"),
         repeated: bool = False,  # it is the user's, and may run many times
-        into: SparseArray | None = None,  # a result that the user brings
-        passed: Callable[[str], None] | None = None,  # called with the name of each stage of the planning
+        out: SparseArray | None = None,  # the user's output, if any
+        on_stage: Callable[[str], None] | None = None,  # called with the name of each stage of the planning
         symmetry: str | None = None,  # of the result, by the user's word
     ) -> None:
         if kernel is not None:
@@ -64,7 +64,7 @@ class MatmulPlan:
             unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
         self._backend = a._backend
         if a._backend is not b._backend:
-            together("matmul", a, b)  # raises
+            check_same_device("matmul", a, b)  # raises
         if a._shape[1] != b._shape[0]:
             raise ValueError(
                 f"matmul: A is {display.operand(a)} and B is {display.operand(b)}: "
@@ -73,7 +73,7 @@ class MatmulPlan:
         if format is not None:
             format_named(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
-        if format is None and isinstance(into, SparseArray) and into._format is a._format:
+        if format is None and isinstance(out, SparseArray) and out._format is a._format:
             format = a._format.name  # whatever would be quicker
         self._format, self._work = product_formats(a, b, format, repeated, bool(kernel or symmetry))
         work = FORMATS[self._work]
@@ -85,15 +85,15 @@ class MatmulPlan:
             )
         self._implied = half == 0 and (half := work.symmetry_of_product(*self._given)) > 0
         self._symmetric = half > 0
-        request = Request(kernel or "", max_bytes, triangle, extra, other_order, repeated, half, passed)
+        request = Request(kernel or "", max_bytes, triangle, extra_offsets, other_order, repeated, half, on_stage)
         self._plan, a, b = work.planned(a, b, request)
         if repeated or a is not left.given:
-            left.take(a, repeated)
+            left.use(a, repeated)
         if not square and (repeated or b is not right.given):
-            right.take(b, repeated)
+            right.use(b, repeated)
         self._copied = sum(operand.nbytes for operand in {left, right}) if repeated else unpacked
         self._native = self._format == self._work  # the kernel makes the format that was asked for
-        self._into = FORMATS[self._format].array if self._native and a._dtype is b._dtype else None
+        self._out_class = FORMATS[self._format].array if self._native and a._dtype is b._dtype else None
         self._run_into = self._plan.run_into
         self._dtype = a._dtype if a._dtype is b._dtype else product_dtypes(a.dtype, b.dtype)[1]
         nbytes = self._plan.nbytes
@@ -148,9 +148,9 @@ class MatmulPlan:
 
         @cache  # for all that is asked
         def full() -> SparseArray:
-            made = SparseArray._wrap(self._plan.result("float32"))
-            made.values = 1  # no zero, for those are dropped
-            return made
+            result = SparseArray._wrap(self._plan.result("float32"))
+            result.values = 1  # no zero, for those are dropped
+            return result
 
         def of_full(question: str) -> Callable[..., Any]:
             return lambda *given, **limits: getattr(full()._format, question)(full(), *given, **limits)
@@ -217,7 +217,7 @@ class MatmulPlan:
         ``A.unpacked()``, or to the format in which the plan multiplies.
         """
         plain = a2 is None and b2 is None and stream is None and alpha is _ONE and beta is _ZERO
-        if plain and out is not None and type(out) is self._into and not out._op:  # native code looks at the rest
+        if plain and out is not None and type(out) is self._out_class and not out._op:  # native code looks at the rest
             left, right = self._left, self._right
             if left.origin._matrix is left.live and right.origin._matrix is right.live:
                 self._run_into(left.live, right.live, out._matrix)
@@ -236,7 +236,7 @@ class MatmulPlan:
         if alpha is not _ONE or beta is not _ZERO:
             check_scalars(dtype, alpha, beta, "plan")
         if self._symmetric:
-            self._check_halves(a2, b2, alpha, beta)
+            self._check_symmetric(a2, b2, alpha, beta)
         if out is not None and self._native:
             if not isinstance(out, SparseArray) or out._op:
                 self._refuse(out)
@@ -244,21 +244,21 @@ class MatmulPlan:
             return out
         if out is None and beta != 0:
             raise ValueError(f"plan: beta={beta} scales out, but no out was given")
-        made = object.__new__(FORMATS[self._work].array)
-        made._matrix = self._plan.run(a._matrix, b._matrix, alpha)
-        made._op, made._dtype, made._shape = 0, dtype, (a._shape[0], b._shape[1])
+        result = object.__new__(FORMATS[self._work].array)
+        result._matrix = self._plan.run(a._matrix, b._matrix, alpha)
+        result._op, result._dtype, result._shape = 0, dtype, (a._shape[0], b._shape[1])
         if self._symmetric:
-            made._packed = True
+            result._packed = True
         if self._backend is not CPU:
-            made._settle(self._backend)
+            result._set_backend(self._backend)
         if not self._native:
-            made = convert(made, self.format)
+            result = convert(result, self.format)
         if out is None:
-            return made
+            return result
         operands = [given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True)]
-        return self._update(out, made, beta, operands)
+        return self._update(out, result, beta, operands)
 
-    def _check_halves(self, a2: SparseArray | None, b2: SparseArray | None, alpha: complex, beta: complex) -> None:
+    def _check_symmetric(self, a2: SparseArray | None, b2: SparseArray | None, alpha: complex, beta: complex) -> None:
         """Raise where one half does not stand for the result."""
         if self._implied and not (a2 is None and b2 is None):
             a, b = (given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True))
@@ -270,15 +270,15 @@ class MatmulPlan:
         if self._plan.hermitian and (np.imag(alpha) or np.imag(beta)):
             raise ValueError(f"plan: alpha={alpha}, beta={beta}: multiples of a Hermitian result are real ones")
 
-    def _update(self, out: SparseArray, made: SparseArray, beta: complex, operands: list[SparseArray]) -> SparseArray:
+    def _update(self, out: SparseArray, result: SparseArray, beta: complex, operands: list[SparseArray]) -> SparseArray:
         """Bring a result that was made in another format into `out`."""
         if not isinstance(out, SparseArray) or out._op:
             self._refuse(out)
-        if not same_structure(out, made):
-            raise ValueError(f"plan: out is {out!r} with another structure than the result {made!r}")
-        if any(made._core.overlap(out.values, operand._matrix.values) for operand in operands):
+        if not same_structure(out, result):
+            raise ValueError(f"plan: out is {out!r} with another structure than the result {result!r}")
+        if any(result._core.overlap(out.values, operand._matrix.values) for operand in operands):
             raise ValueError("plan: out is one of the operands")
-        out._format.add_values(out, made, beta)
+        out._format.add_values(out, result, beta)
         return out
 
     def check_out(self, out: Any) -> None:

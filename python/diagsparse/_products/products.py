@@ -1,4 +1,4 @@
-"""Sparse products in one call: `matmul`, and the functions that make plans."""
+"""Sparse products: `matmul`, `plan_matmul` and `plan_matvec`."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from .sums import TRIANGLES, check_triangle, no_beta, sum_of_products
 
 
 def _operand(x: Any, trans: str, who: str, name: str, home: Backend, copy: bool = False) -> SparseArray:
-    """Return x as one of our matrices, of which op(x) is multiplied; with `copy` SciPy's share no values with it."""
-    made = require_sparse(x, who, name, home, copy)
+    """Return x as one of our matrices, after checking `trans`; with `copy` it shares no values with a SciPy matrix."""
+    result = require_sparse(x, who, name, home, copy)
     if trans not in OPERATIONS:
         raise ValueError(f'{who}: trans={trans!r} for {name}: expected "N", "T" or "H"')
-    return made
+    return result
 
 
 def _view(x: Any, trans: str, who: str, name: str, home: Backend) -> SparseArray:
     """Return op(x) as a view of one of our matrices."""
-    made = _operand(x, trans, who, name, home)
-    return OPERATIONS[trans](made)
+    result = _operand(x, trans, who, name, home)
+    return OPERATIONS[trans](result)
 
 
 def plan_matmul(
@@ -48,27 +48,28 @@ def plan_matmul(
     kernel: str | None = None,
     max_bytes: int | None = None,
 ) -> MatmulPlan:
-    """Plan ``op(A) op(B)``: find the result's exact structure and size before any arithmetic.
+    """Plan ``op(A) op(B)``: compute the result's exact structure and size before any arithmetic.
 
     Parameters
     ----------
     a, b : sparse matrix
-        Ours, SciPy's or CuPy's. The result has the left one's format. It is csr where only the left one has products of
-        its own (diagonals, qband, bmsparse), and where the page of qband or bmsparse says that csr is quicker.
+        Ours, SciPy's or CuPy's. The result has the format of the left operand. It is csr if only the left operand's
+        format has kernels for products (the diagonal formats, qband, bmsparse), and in the cases in which csr is faster
+        according to the documentation of qband and bmsparse.
     trans_a, trans_b : {"N", "T", "H"}
-        As it is, transposed, adjoint; no data moves.
+        Unchanged, transposed or adjoint; no data is copied.
     triangle : {None, "lower", "upper"}
-        The part of the result (with the main diagonal) that is computed and stored, of matrices by diagonals: with
-        A and its transpose the plan of `syrk`.
+        The part of the result (with the main diagonal) that is computed and stored, for the diagonal formats. With A
+        and its transpose this is the plan of `syrk`.
     symmetry : {None, "symmetric", "hermitian"}, optional
-        Of the product, by your word, which is not checked: one half of it is computed and stored, in mdia. The square
-        of an mdia matrix of which one half is stored is made so without it; such a plan runs for squares alone.
+        The symmetry of the product, which is not checked: only one triangle is computed and stored, in mdia. The square
+        of an mdia matrix in symmetric or Hermitian storage has it by default; such a plan can only compute squares.
     format : str, optional
         Of the result.
     kernel : str, optional
         A name from ``A.kernels("matmul")``.
     max_bytes : int, optional
-        Limit for the result; by default what the device has free.
+        Limit for the result; by default the free memory of the device.
 
     Returns
     -------
@@ -77,27 +78,29 @@ def plan_matmul(
     Raises
     ------
     ValueError
-        Shapes that do not fit, unknown names, one triangle of a product entry by entry.
+        For shapes that do not fit, unknown names, and `triangle` with formats other than the diagonal ones.
     MemoryError
-        With the bytes, when the result would not fit.
+        If the result would not fit.
 
     Notes
     -----
-    Costs what the structure costs. The offsets of C are the sums of those of A and B: of two strips of neighbouring
-    diagonals these are a strip again, however wide they are; only scattered diagonals are paired one by one. A plan is
-    taken to run many times: on a GPU it may keep lists that one product would not pay for (`plan.workspace_nbytes`).
+    The cost is that of computing the structure. The offsets of C are the sums of those of A and B: two strips of
+    adjacent diagonals, of any width, give one strip; only scattered diagonals are combined one by one. Plans are
+    intended to run many times: on a GPU, they may store lists that are not worthwhile for a single product
+    (`plan.workspace_nbytes`).
 
     ``plan()`` multiplies the values that the operands have at the call. Operands of SciPy or CuPy are copied when the
-    plan is made, and later changes of them have no effect. The plan holds a converted copy of an operand that kernels
-    need in another format (csc, coo, ell and others are multiplied as csr, and so is ``A.T`` of a csr matrix) or
-    unpacked (16-bit values, or a layout with a symmetry or a period). Each call compares the current values with those
-    that were converted last, and converts again if they differ. On a GPU such a call waits for the result of the
+    plan is created, and later changes of them have no effect. The plan holds a converted copy of an operand that
+    kernels need in another format (csc, coo, ell and others are multiplied as csr, and so is ``A.T`` of a csr matrix)
+    or unpacked (16-bit values, or a layout with a symmetry or a period). Each call compares the current values with
+    those that were converted last, and converts again if they differ. On a GPU such a call waits for the result of the
     comparison, so a CUDA graph cannot capture it.
 
     If the structure of an operand has changed, by a method such as `eliminate_zeros` or by writing to index arrays, the
-    call raises `ValueError`: create a new plan. Diagonals (dia, hm, cdm, qband) that meet another format are multiplied
-    as csr or mdia, where zeros are not stored. The plan then stores the elements that were not zero when it was made.
-    They may become zero and change again, but once any other element is no longer zero, the call raises `ValueError`.
+    call raises `ValueError`: create a new plan. If a diagonal format (dia, hm, cdm, qband) is multiplied by another
+    format, it is converted to csr or mdia, where zeros are not stored. The plan then stores the elements that were
+    nonzero when it was created. They may become zero and change again, but once any other element is nonzero, the call
+    raises `ValueError`.
 
     Examples
     --------
@@ -122,10 +125,10 @@ def plan_matmul(
 
 
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
-    """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` runs one.
+    """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` computes one.
 
-    The plan multiplies what `a` stores at the call: changes of its values and of its structure are followed. A matrix
-    of SciPy or CuPy is copied when the plan is made, and later changes of it have no effect.
+    The plan uses the values and the structure that `a` has at the call. A matrix of SciPy or CuPy is copied when the
+    plan is created, and later changes of it have no effect.
     """
     return MatvecPlan(require_sparse(a, "plan_matvec", "A", copy=True), kernel)
 
@@ -152,42 +155,41 @@ def matmul(
     Parameters
     ----------
     a, b : sparse matrix
-        Ours, SciPy's or CuPy's. The result has the left one's format (csr where only the left one has products of its
-        own, and where the page of qband or bmsparse says that csr is quicker) and is on their device; SciPy's go to
-        the device of the others.
+        Ours, SciPy's or CuPy's. The result has the format of the left operand, or csr in the cases that `plan_matmul`
+        describes, and is on the device of the operands; SciPy matrices are copied to it.
     c : sparse matrix, optional
-        Added, scaled by `beta`; the result stores its diagonals as well. It is not changed. ``beta=0`` does not read
-        its values.
+        Added, scaled by `beta`; the result stores its diagonals as well. It is not changed. With ``beta=0`` its values
+        are not read.
     alpha, beta : scalar
-        `beta` is 1 where `c` is given, else 0.
+        By default `beta` is 1 if `c` is given, else 0.
     trans_a, trans_b : {"N", "T", "H"}
-        As it is, transposed, adjoint; no data moves.
+        Unchanged, transposed or adjoint; no data is copied.
     symmetry : {None, "symmetric", "hermitian"}, optional
         As in `plan_matmul`.
     format, kernel : str, optional
         Of the result; a name from ``A.kernels("matmul")``.
     out : sparse matrix, optional
-        Of the result's exact structure; overwritten and returned (`plan_matmul` tells it).
+        A matrix with the exact structure of the result (see `plan_matmul`); overwritten and returned.
     max_bytes : int, optional
-        Limit for the result; by default what the device has free.
+        Limit for the result; by default the free memory of the device.
     stream : optional
         For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream.
 
     Returns
     -------
     sparse matrix
-        Explicit zeros that cancellation leaves stay stored.
+        Elements that cancel are stored as explicit zeros.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        Shapes, names or structures that do not fit; operands on different devices; a result that does
-        not fit the memory of its device.
+        For shapes, names or structures that do not fit, operands on different devices, and results that do not fit into
+        memory.
 
     Notes
     -----
-    Every pair of diagonals (a, b) contributes to diagonal a + b. At least the bytes of A, B and C
-    are moved; the default kernel writes each value of C once. The same bits for any thread count.
+    Every pair of diagonals (a, b) contributes to diagonal a + b. At least the bytes of A, B and C are moved; the
+    default kernel writes each value of C once. The result is bitwise identical for any number of threads.
 
     Examples
     --------
@@ -206,9 +208,9 @@ def matmul(
                 symmetry is None and a._format.triangular_products and np.imag(alpha)
             ):  # a square may be Hermitian, its multiple is not
                 a = unpacked(a)
-            return MatmulPlan(a, b, format, kernel, max_bytes, into=out, symmetry=symmetry)(out=out, alpha=alpha)
+            return MatmulPlan(a, b, format, kernel, max_bytes, out=out, symmetry=symmetry)(out=out, alpha=alpha)
         if symmetry is not None:
             raise ValueError(
-                f'matmul: symmetry="{symmetry}" together with C: the sum is made of both halves; leave out symmetry='
+                f'matmul: symmetry="{symmetry}" together with C: the sum stores both triangles; omit symmetry='
             )
         return sum_of_products("matmul", [Pair(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)

@@ -14,31 +14,31 @@ from .plans import MatmulPlan
 def profiled(
     a: SparseArray, b: SparseArray, out: SparseArray | None, **options: Any
 ) -> tuple[SparseArray, dict[str, float]]:
-    """Return the product and the seconds of its stages: those of the plan, the arithmetic, a conversion."""
+    """Return the product, and the seconds of its stages: planning, arithmetic and conversion."""
     last = clock(a)
     seconds: dict[str, float] = {}
 
-    def passed(stage: str) -> None:
+    def on_stage(stage: str) -> None:
         nonlocal last
         before, last = last, clock(a)
         seconds[stage] = last - before
 
-    plan = MatmulPlan(a, b, **options, into=out, passed=passed)
-    passed("plan")
+    plan = MatmulPlan(a, b, **options, out=out, on_stage=on_stage)
+    on_stage("plan")
     stages = plan._plan.stages
     if not plan._native:
-        made = plan(out=out)
-        passed("multiply")
-        return made, seconds
+        result = plan(out=out)
+        on_stage("multiply")
+        return result, seconds
     left, right = plan._a, plan._b
     right = right.astype(product_dtypes(left._dtype, right._dtype)[0], copy=False)
     if out is None:
         out = SparseArray._wrap(plan._plan.result(plan.dtype.name))
-        passed("allocate")
+        on_stage("allocate")
     plan.check_out(out)
     for number, stage in enumerate(stages):
         plan._plan.run_stage(number, left._matrix, right._matrix, out._matrix)
-        passed(stage)
+        on_stage(stage)
     return out, seconds
 
 

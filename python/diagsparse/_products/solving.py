@@ -1,4 +1,4 @@
-"""Solving A x = b: factors by what suits the band."""
+"""Solving A x = b by factorizations that suit the bandwidth."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._matrix.convert import unpacked
-from .._matrix.each_element import is_scalar
+from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
 from .batches import batch_array
 from .factors import BatchFactorization, Factorization
 
 
 def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Factorization | BatchFactorization:
-    """Factor ``A - sigma I`` once, to solve with it many times.
+    """Factor ``A - sigma I`` once, to solve many systems.
 
     Parameters
     ----------
@@ -23,34 +23,34 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     sigma : scalar
         The shift.
     method : str, optional
-        By default what suits the outermost diagonals. On the CPU that is "diagonal", or LAPACK's "tridiagonal",
-        "banded" or "dense" where the band is narrow or well filled, SciPy's "superlu" for the rest. On a GPU it is
-        "diagonal", cuSPARSE's "tridiagonal" or "pentadiagonal", NVIDIA's "cudss" (the extra `cudss`) for the rest.
+        The default depends on the bandwidth. On the CPU it is "diagonal", or LAPACK's "tridiagonal", "banded" or
+        "dense" if the band is narrow or mostly filled, else SciPy's "superlu". On a GPU it is "diagonal", cuSPARSE's
+        "tridiagonal" or "pentadiagonal", else NVIDIA's "cudss" (install the extra `cudss`).
 
     Returns
     -------
     Factorization
-        A `scipy.sparse.linalg.LinearOperator` with ``F.solve(b, trans="N")``. Of a batch a `BatchFactorization`, whose
-        ``F.solve(B)`` solves row i with member i.
+        A `scipy.sparse.linalg.LinearOperator` with ``F.solve(b, trans="N")``. For a batch, a `BatchFactorization`,
+        whose ``F.solve(B)`` solves the system of member i for row i.
 
     Raises
     ------
     ValueError
-        For a matrix that is not square, or a `method` that does not hold it; on the CPU for values that are not finite.
+        If the matrix is not square, or `method` does not support it; on the CPU also for values that are not finite.
     numpy.linalg.LinAlgError
-        For a singular matrix; on a GPU also for values that are not finite.
+        If the matrix is singular; on a GPU also for values that are not finite.
     ImportError
-        On a GPU, where cuDSS is needed and not installed.
+        On a GPU, if cuDSS is needed but not installed.
     MemoryError
-        With the bytes, where the factors of a band do not fit.
+        If the factors of a band do not fit.
 
     Notes
     -----
-    On the CPU a band of `kl` diagonals below the main one and `ku` above takes ``n (2 kl + ku + 1)`` values, and about
-    ``2 n kl (kl + ku)`` multiply-adds; a solve takes ``2 n (2 kl + ku)``. On a GPU a band of 3 or 5 diagonals keeps
-    them alone, and every solve eliminates anew.
+    On the CPU, the factors of a band with `kl` diagonals below the main one and `ku` above have ``n (2 kl + ku + 1)``
+    values, and need about ``2 n kl (kl + ku)`` multiply-adds; a solve needs ``2 n (2 kl + ku)``. On a GPU, only the
+    diagonals of a band of 3 or 5 are stored, and every solve repeats the elimination.
 
-    The members of a batch are factored as one matrix that has them on its diagonal.
+    The members of a batch are factored as one block diagonal matrix.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
 
 
 def solve(A: Any, b: Any, *, method: str | None = None) -> Any:
-    """Return x with ``A x = b``, for one or several right sides: ``factorized(A).solve(b)``.
+    """Return x with ``A x = b``, for one or several right-hand sides: ``factorized(A).solve(b)``.
 
-    Parameters, errors and cost as for `factorized`.
+    Parameters, errors and cost are those of `factorized`.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 from .._backends.arguments import SYMMETRIES
 from .._backends.types import check_scalars
 from .._matrix.convert import convert, unpacked
-from .._matrix.operands import home_of, require_sparse, together
+from .._matrix.operands import check_same_device, home_of, require_sparse
 from .._matrix.registry import COMMON, FORMATS, format_named
 from .._matrix.request import Pair
 from .._matrix.sparse_array import SparseArray
@@ -172,21 +172,21 @@ def _both_orders(
         raise ValueError(
             f"{who}: A is {display.operand(a)} and B is {display.operand(b)}; expected square matrices of one shape"
         )
-    made = a.format
+    result = a.format
     if a._format.own_products and product_formats(a, b, None, named=kernel is not None)[1] == COMMON:
-        made = COMMON  # where the products are made they are added, too
-    elif factor > 0 and triangle is None and out is None and not np.imag(alpha) and (symmetry := _of_both(a, b)):
+        result = COMMON  # where the products are made they are added, too
+    elif factor > 0 and triangle is None and out is None and not np.imag(alpha) and (symmetry := _shared_half(a, b)):
         # Half of A B says nothing of its other half, but half of the sum does.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
         return one._format.added(one, other, alpha, alpha)
-    total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, alpha, None, triangle, made, kernel, out)
+    total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, alpha, None, triangle, result, kernel, out)
     return convert(total, a.format)
 
 
-def _of_both(a: SparseArray, b: SparseArray) -> str | None:
+def _shared_half(a: SparseArray, b: SparseArray) -> str | None:
     """Return the symmetry of which both store one half, if their products can."""
-    alike = a._format.triangular_products and b._format.triangular_products and a._matrix.symmetry == b._matrix.symmetry
-    return SYMMETRIES[a._matrix.symmetry] if alike else None
+    same = a._format.triangular_products and b._format.triangular_products and a._matrix.symmetry == b._matrix.symmetry
+    return SYMMETRIES[a._matrix.symmetry] if same else None
 
 
 def _factor(a: SparseArray, alpha: complex) -> SparseArray:
@@ -226,12 +226,12 @@ def sum_of_products(
     operands = {key: _factor(x, alpha) for key, x in operands.items()}
     first, second = (operands[id(x)] for x in (pairs[0].a, pairs[0].b))
     shape = first.shape[0], second.shape[1]
-    together(who, first, second)
+    check_same_device(who, first, second)
     if c is None:
         no_beta(who, beta)
     else:
         c, beta = unpacked(require_sparse(c, who, "C", first._backend)), 1 if beta is None else beta
-        together(who, first, c, ("A", "C"))
+        check_same_device(who, first, c, ("A", "C"))
         if c.shape != shape:
             raise ValueError(f"{who}: C is {display.operand(c)}, but the product is {shape[0]} x {shape[1]}")
     wanted = None if format is None else format_named(format).name
@@ -243,8 +243,10 @@ def sum_of_products(
     first, beta = pairs[0].a, beta or 0
     if work != COMMON:
         first = first if first._format.family == FORMATS[work].family else convert(first, work)
-        made = first._format.sum_of_products(first, who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes)
-        return convert(made, format)
+        result = first._format.sum_of_products(
+            first, who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes
+        )
+        return convert(result, format)
     if out is not None:
         raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
     total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)

@@ -142,7 +142,7 @@ def of_diagonals(a: Any) -> list[tuple[int, int, Cell]]:
     return [
         (row + t, row + t + offset, Cell(value_cell(a, value, drawn[offset].color).lines, *drawn[offset][1:]))
         for offset, row, values in a._format.diagonals(a)
-        for t, value in enumerate(a._format.seen(a, values).tolist())
+        for t, value in enumerate(a._format.apply_conjugation(a, values).tolist())
     ]
 
 

@@ -1,4 +1,4 @@
-"""A matrix among SciPy's: what `scipy.sparse.issparse` asks, and the methods ``to<format>()`` of both."""
+"""Integration with `scipy.sparse`: `issparse` accepts our matrices, and matrices of both have ``to<format>()``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import scipy.sparse as sp
 
 
 def add_methods(cls: Any, base: Any) -> None:
-    """Give every matrix, and SciPy's, the method that makes one of this class."""
+    """Add the method that converts to this class to our matrices and to SciPy's."""
     setattr(base, f"to{cls.format}", _converter(cls.format))
-    if not hasattr(sp.csr_array, f"to{cls.format}"):  # so that SciPy's `asformat` and its format= know it
-        for theirs in (sp.sparray, sp.spmatrix):
-            setattr(theirs, f"to{cls.format}", _from_scipys(cls))
+    if not hasattr(sp.csr_array, f"to{cls.format}"):  # for SciPy's `asformat` and format=
+        for scipy_class in (sp.sparray, sp.spmatrix):
+            setattr(scipy_class, f"to{cls.format}", _scipy_converter(cls))
 
 
 def _converter(format: str) -> Any:
-    """Return the method ``to<format>()``."""
+    """Return the method ``to<format>()`` of our matrices."""
 
     def convert(self: Any, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> Any:
         return self.asformat(format, copy, max_bytes=max_bytes, **layout)
@@ -27,7 +27,7 @@ def _converter(format: str) -> Any:
     return convert
 
 
-def _from_scipys(cls: Any) -> Any:
+def _scipy_converter(cls: Any) -> Any:
     """Return the method ``to<format>()`` of SciPy's sparse arrays and matrices."""
 
     def convert(self: Any, copy: bool = False) -> Any:
@@ -39,7 +39,7 @@ def _from_scipys(cls: Any) -> Any:
 
 
 def join_scipy(cls: type) -> None:
-    """Have `scipy.sparse.issparse` count this class: register it with the most general one of SciPy's."""
+    """Make `scipy.sparse.issparse` accept this class: register it with SciPy's most general base class."""
     kinds = [sp.csr_array, sp.csr_matrix, sp.dok_array]
     common = [c for c in sp.csr_array.__mro__ if isinstance(c, ABCMeta) and all(issubclass(k, c) for k in kinds)]
-    common[0].register(cls)  # a base of ours, it would make each isinstance() of ours slower
+    common[0].register(cls)  # as a base class of ours it would slow down every isinstance()

@@ -53,7 +53,7 @@ class OtherFormat:
 _Counts: TypeAlias = tuple[dict[int, BitmapBlocks], dict[str, OtherFormat | None]]
 
 
-class Surveyed:
+class UnimplementedFormats:
     """The counts of one matrix, computed at the first use; until then the matrix is referenced. Thread-safe.
 
     Parameters

@@ -1,7 +1,7 @@
-"""Shapes, and SciPy's objects, before native code reads them.
+"""Validation of shapes and of SciPy's sparse objects before native code reads them.
 
-SciPy does not look again at arrays that were written to after it checked them. What its objects become here is checked
-once more by the gate in C++ (``src/cpp/core/validation.hpp``), which every matrix passes.
+SciPy does not check arrays again that were written to after construction. The matrices that are built from its objects
+are also validated in C++ (``src/cpp/core/validation.hpp``), as all matrices are.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .._backends.backend import CPU
 
 
 def private(a: Any, who: str) -> tuple[Any, bool]:
-    """Return a SciPy sparse object that SciPy may convert, and whether its entries are in order, each once.
+    """Return a validated copy of a SciPy sparse object, and whether its entries are sorted without duplicates.
 
-    Its values are those of `a`, its index arrays are its own: nobody writes to them after they were checked.
+    The copy shares the values of `a`, but not the index arrays, so that no one can write to them after validation.
 
     Raises
     ------
     ValueError, TypeError
-        Where its arrays do not fit each other or point outside of the matrix.
+        If its arrays are inconsistent, or indices are out of range.
     """
     if len(a.shape) != 2:
         raise ValueError(f"{who}: got shape {a.shape}, expected two dimensions")
@@ -38,17 +38,17 @@ def private(a: Any, who: str) -> tuple[Any, bool]:
 
 
 def is_shape(arg: tuple[Any, ...]) -> bool:
-    """Whether this is meant as the shape of a matrix: two numbers."""
+    """Whether a tuple is the shape of a matrix: two numbers."""
     return len(arg) == 2 and all(isinstance(n, Number) for n in arg)
 
 
 def is_parts(arg: Any) -> bool:
-    """Whether this is meant as the parts of a matrix: a tuple that is no shape."""
+    """Whether an argument is a tuple of component arrays: a tuple that is not a shape."""
     return isinstance(arg, tuple) and not is_shape(arg)
 
 
 def refuse_entries(arg: tuple[Any, ...], who: str) -> None:
-    """Raise ValueError for entries by coordinates, as csr, csc and coo take them."""
+    """Raise ValueError for ``(values, (rows, columns))``, which only csr, csc and coo accept."""
     pair = arg[1] if len(arg) == 2 else None
     if isinstance(pair, (tuple, list)) and len(pair) == 2 and all(np.ndim(part) == 1 for part in (arg[0], *pair)):
         raise ValueError(
@@ -57,7 +57,7 @@ def refuse_entries(arg: tuple[Any, ...], who: str) -> None:
 
 
 def checked_shape(shape: Any, who: str) -> tuple[int, int]:
-    """Return a shape as a tuple of two ints, or say why it is none."""
+    """Return a shape as a tuple of two ints; raise TypeError or ValueError if it is not one."""
     given = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if len(given) != 2 or not all(isinstance(n, Integral) for n in given):
         raise TypeError(f"{who}: shape {shape!r}: expected two integers")
@@ -67,7 +67,7 @@ def checked_shape(shape: Any, who: str) -> tuple[int, int]:
 
 
 def integers(array: Any, name: str, who: str) -> np.ndarray:
-    """Return a copy of an index array as native code reads it: one dimension, int32 or int64."""
+    """Return a copy of an index array for native code, one-dimensional and of int32 or int64."""
     given = np.asarray(array)
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{who}: {name} is of type {given.dtype}, expected integers")
@@ -125,7 +125,7 @@ def _diagonals(a: Any, who: str) -> tuple[Any, bool]:
         raise ValueError(f"{who}: {offsets.size} offsets, but {len(a.data)} rows of data")
     if len(set(offsets.tolist())) < offsets.size:
         raise ValueError(f"{who}: offsets {offsets.tolist()[:8]} repeat; each diagonal may be given once")
-    inside = (offsets > -a.shape[0]) & (offsets < a.shape[1])  # SciPy leaves the others out, and cuts them to 32 bits
+    inside = (offsets > -a.shape[0]) & (offsets < a.shape[1])  # SciPy ignores the others, and truncates them to 32 bits
     return (a if inside.all() else type(a)((a.data[inside], offsets[inside]), shape=a.shape)), False
 
 

@@ -1,4 +1,4 @@
-"""What is done to each stored value: functions for which 0 is 0, and numbers that multiply, divide or are powers."""
+"""Operations on each stored value: functions that map 0 to 0, and products, quotients and powers with a number."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .._backends.types import is_narrow, require_float64, value_dtype
 from .base import M, write_values
 from .convert import to_csr, unpacked, widen
 
-_TINY = 2.0**-100  # divisors of this size have reciprocals in every value type
-_NO_NUMBERS = (str, bytes, np.str_, np.bytes_, memoryview)  # which NumPy calls scalars
+_TINY = 2.0**-100  # divisors from here to its reciprocal have reciprocals in every value type
+_NO_NUMBERS = (str, bytes, np.str_, np.bytes_, memoryview)  # scalars for NumPy, but not numbers
 
 
 def is_scalar(x: Any) -> bool:
-    """Whether `x` is a number, of any library."""
+    """Whether `x` is a number, of Python, NumPy or another library."""
     return (np.isscalar(x) and type(x) not in _NO_NUMBERS) or (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
 def _keeps_symmetry(factor: Any) -> bool:
-    """Whether a multiple of a Hermitian matrix is one: infinity times 1 + 0i is no real number."""
+    """Whether a multiple of a Hermitian matrix is Hermitian: infinity times 1 + 0i is not real."""
     return not np.iscomplexobj(factor) and bool(np.isfinite(factor))
 
 
 def _divided(values: Any, divisor: Any) -> Any:
-    """Return values over a number: by its reciprocal where that is exact, complex ones over a real one part by part."""
+    """Return ``values / divisor``, by the reciprocal if it is exact; real divisors divide real and imaginary parts."""
     if not isinstance(values, np.ndarray) or np.iscomplexobj(divisor) or not np.isfinite(divisor):
         return values / divisor
     if isinstance(divisor, (int, float)) and abs(frexp(divisor)[0]) == 0.5 and _TINY < abs(divisor) < 1 / _TINY:
@@ -42,29 +42,29 @@ def _divided(values: Any, divisor: Any) -> Any:
 
 
 def _changed(change: Callable[[Any], Any], values: Any) -> tuple[Any, bool]:
-    """Return `change` of stored values, and whether one overflowed: of padding, which is among them, nothing warns."""
+    """Return ``change(values)`` and whether a value overflowed, without warnings, because padding may overflow too."""
     overflows: list[str] = []
     with np.errstate(all="ignore", over="call", call=lambda kind, flag: overflows.append(kind)):
         return change(values), bool(overflows)
 
 
 def _warn_of_overflow(change: Callable[[Any], Any], dtype: np.dtype) -> None:
-    """Let the largest number of this type overflow: NumPy warns of it, or raises, as the caller has asked it to."""
+    """Overflow the largest number of this type, so that NumPy warns or raises as the caller's `np.errstate` says."""
     largest = np.finfo(dtype).max
     with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         change(np.full(1, complex(largest, largest) if dtype.kind == "c" else largest, dtype))
 
 
 def changed(a: M, change: Callable[[Any], Any]) -> M:
-    """Return this view with its stored values changed; overflow warns as in NumPy."""
+    """Return this view with `change` applied to its stored values; overflow warns as in NumPy."""
     if a._packed and is_narrow(a._dtype):
-        made = changed(widen(a), change)
-        return made if made.dtype.kind == "c" else made.astype(a.dtype)
+        result = changed(widen(a), change)
+        return result if result.dtype.kind == "c" else result.astype(a.dtype)
     return rewritten(a, change)
 
 
 def rewritten(a: M, change: Callable[[Any], Any]) -> M:
-    """Return the same, in the type that the values then have."""
+    """Return this view with `change` applied to its stored values, in the dtype that they then have."""
     values, overflowed = _changed(change, a._matrix.values)
     if values.dtype != a._dtype:
         value_dtype(values.dtype, None, f"{a.format}_array", narrow=True)  # raises
@@ -77,12 +77,12 @@ def rewritten(a: M, change: Callable[[Any], Any]) -> M:
 
 
 def holds_infinities(a: Any) -> bool:
-    """Whether an element is infinite; padding is none."""
+    """Whether an element is infinite, not counting padding."""
     return bool(np.isinf(to_csr(a._wrap(a._matrix)).values).any())
 
 
 def stored_factor(a: Any, factor: Any) -> Any:
-    """Return the factor for stored values that acts as `factor` on the values of this view."""
+    """Return the factor of the stored values that multiplies the values of this view by `factor`."""
     factor = factor[()] if isinstance(factor, np.ndarray) else factor
     return factor.conjugate() if a._op & 2 else factor
 
@@ -114,7 +114,9 @@ def to_power(a: M, power: Any) -> M:
     plain = _not_conjugated(a)
     if not a._packed or a.dtype.kind != "c" or a.symmetry != "hermitian":
         return changed(plain, lambda values: values**power)
-    return changed(a.unpacked(), lambda values: values**power)  # roots of conjugates are no conjugates
+    return changed(
+        a.unpacked(), lambda values: values**power
+    )  # a power of a conjugate need not be the conjugate of the power
 
 
 def rounded(a: M, ndigits: int = 0) -> M:
@@ -123,17 +125,17 @@ def rounded(a: M, ndigits: int = 0) -> M:
 
 
 def power(a: M, n: Any, dtype: Any = None) -> M:
-    """Return each element to the power `n`, a positive number; ``A ** n``."""
+    """Return the elements raised to the power `n`, a positive number: ``A ** n``."""
     return (a if dtype is None else a.astype(dtype, copy=False)) ** n
 
 
 def real(a: M) -> M:
-    """Return the real parts; the matrix itself where it is real."""
+    """Return the real parts; the matrix itself if it is real."""
     return a if a.dtype.kind != "c" else changed(unpacked(a), lambda values: values.real)
 
 
 def imag(a: M) -> M:
-    """Return the imaginary parts; stored zeros where the matrix is real."""
+    """Return the imaginary parts; explicit zeros if the matrix is real."""
     return changed(_not_conjugated(unpacked(a)), lambda values: 1 * np.imag(values))
 
 
@@ -142,7 +144,7 @@ def _not_conjugated(a: M) -> M:
 
 
 def scale_in_place(a: Any, factor: Any) -> Any:
-    """Multiply the stored values by a number, in place; every view of the matrix changes with them."""
+    """Multiply the stored values by a number, in place; all views of the matrix change as well."""
     return in_place(a, np.multiply, factor, "*=") if is_scalar(factor) else NotImplemented
 
 
@@ -152,7 +154,7 @@ def divide_in_place(a: Any, divisor: Any) -> Any:
 
 
 def keeps_storage(a: Any, ufunc: Any, number: Any) -> bool:
-    """Whether symmetric or Hermitian storage holds the result: zero divides 1 + 0i into what is no real number."""
+    """Whether symmetric or Hermitian storage can hold the result: 1 + 0i divided by zero is not real."""
     return not a._matrix.symmetry or (_keeps_symmetry(number) and (ufunc is np.multiply or number != 0))
 
 
@@ -161,10 +163,10 @@ def in_place(a: M, ufunc: Any, number: Any, who: str) -> M:
     if np.iscomplexobj(number) and a._dtype.kind != "c":
         raise TypeError(f"{who}: {number!r} is complex, but {a!r} is real; write A = A * s")
     if a._backend is not CPU or is_narrow(a._dtype) or not keeps_storage(a, ufunc, number):
-        made = a * number if ufunc is np.multiply else a / number
-        if made.dtype != a.dtype or made._matrix.symmetry != a._matrix.symmetry:
+        result = a * number if ufunc is np.multiply else a / number
+        if result.dtype != a.dtype or result._matrix.symmetry != a._matrix.symmetry:
             raise TypeError(f"{who}: {number!r} changes how {a!r} is stored; write A = A * s")
-        write_values(a, made._matrix.values, "values")
+        write_values(a, result._matrix.values, "values")
         return a
 
     def change(values: Any) -> Any:
@@ -183,8 +185,8 @@ def over_number(a: M, divisor: Any) -> M:
     return changed(a, lambda values: _divided(values, stored_factor(a, divisor)))
 
 
-def of_each(ufunc: np.ufunc) -> Callable[[M], M]:
-    """Return the method that calls a function of NumPy's, for which 0 is 0, for each stored value."""
+def ufunc_method(ufunc: np.ufunc) -> Callable[[M], M]:
+    """Return the method that applies a NumPy ufunc, which maps 0 to 0, to each stored value."""
 
     def method(a: M) -> M:
         return changed(_not_conjugated(unpacked(a)), ufunc)

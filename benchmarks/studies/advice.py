@@ -97,10 +97,10 @@ def _useful(csr: Any) -> int:
 
 def _every(csr: Any, op: str) -> Iterator[Candidate]:
     """Yield every format as it is by default, also those that the advice did not look at."""
-    found = Candidates(csr, machine(csr._backend), op)
+    candidates = Candidates(csr, machine(csr._backend), op)
     for format in FORMATS:
-        if not (found.why_not(format) or found.too_large(format)):
-            yield found.of(format)
+        if not (candidates.why_not(format) or candidates.too_large(format)):
+            yield candidates.candidate(format)
 
 
 def _calls(
@@ -112,7 +112,7 @@ def _calls(
     calls, failed = {}, {}
     for one in layouts:
         try:
-            matrix = one.made_of(csr)
+            matrix = one.build(csr)
             calls[one.name] = planned_matvec(matrix, x)[0] if op == "matvec" else square(matrix)[0]
         except (MemoryError, ValueError) as error:
             failed[one.name] = f"{type(error).__name__}: {error}"

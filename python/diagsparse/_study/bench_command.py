@@ -115,7 +115,7 @@ class Invocation:
             report = report_in(self.table, experiment)
             benchmark = of(report.get("device", "cpu"))
             if before is None:
-                terminal.show(benchmark.markdown(report), asked=True)
+                terminal.show(benchmark.markdown(report), requested=True)
                 return None
             changes = self._changes(benchmark, report, before)
             terminal.emit(changes)
@@ -143,7 +143,7 @@ class Invocation:
     def _changes(self, benchmark: Benchmark, report: Report, before: Report) -> Report:
         """Show what changed since another report, and return it as plain values."""
         changed = bench_changes(report, before, self.limit, benchmark.timed)
-        self.terminal.show(f"Since {self.since}\n{changed}", asked=True)
+        self.terminal.show(f"Since {self.since}\n{changed}", requested=True)
         return changed.to_dict()
 
 

@@ -1,4 +1,4 @@
-"""The choice of a format and its options: `recommend` explains it, and `array` makes it."""
+"""The choice of a format and its options: `recommend` explains it, and `array` applies it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = ["Recommendation", "array", "recommend"]
 
 OPS = tuple(TITLES)  #: the operations that formats are recommended for
 _PRODUCTS, _LAST = 1000, 1 << 53
-_CHANGES = 1 / TIE  # of the time in the present layout: another one has to be faster than this to be recommended
-_SAME = 1.05  # times the shortest time: among the layouts within this, the one with the fewest options is selected
+_CHANGES = 1 / TIE  # largest time relative to the present layout at which another layout is recommended
+_SAME = 1.05  # among the layouts within this factor of the shortest time, the one with the fewest options is selected
 
 
 def recommend(

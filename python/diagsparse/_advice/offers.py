@@ -48,7 +48,7 @@ def _same_in(dtype: str, values: NDArray[Any]) -> bool:
 
 
 def reordered_layouts(candidates: Candidates, names: list[str], requested: bool) -> list[Candidate]:
-    """Return the layouts of the matrix in reverse Cuthill-McKee order, if this order reduces the number of 8 x 8 blocks."""
+    """Return the layouts in reverse Cuthill-McKee order, if it reduces the number of 8 x 8 blocks."""
     csr = candidates.csr
     if csr.shape[0] != csr.shape[1] or not csr.nnz:
         return []

@@ -20,7 +20,7 @@ from ._matrix.registry import FORMATS
 from ._matrix.sparse_array import SparseArray
 from ._products.forecasts import convert_nbytes
 from ._products.plans import MatmulPlan
-from ._study import beside, exactness, gpu_clock
+from ._study import exactness, gpu_clock, participants
 from ._study.changes import Change, Changes
 from ._study.comparison import Comparison, Row, Skipped
 from ._study.titles import PEERS, TITLES, matrix_name
@@ -99,7 +99,7 @@ def compare(
         raise ValueError(f"compare: budget={budget}: expected seconds above 0")
     where = get_backend(device)
     names = _chosen("format", formats, list(FORMATS))
-    against = _chosen("library", against, list(PEERS)) if against is not None else list(beside.by_default(where))
+    against = _chosen("library", against, list(PEERS)) if against is not None else list(participants.by_default(where))
     ops = _chosen("operation", ops, list(TITLES))
     csr, given, name = _csr(A, name)
     report, crowd = progress or measure.silent, measure.Crowd()
@@ -121,10 +121,10 @@ def compare(
             held[format] = _convert(base, format, max_bytes, given)
         except (ValueError, MemoryError) as error:
             result.skipped.append(Skipped("convert", format, _reason(error, format)))
-    absent = {name: why for name in against if (why := beside.missing(name, where))}
+    absent = {name: why for name in against if (why := participants.missing(name, where))}
     result.skipped += [Skipped("convert", name, why) for name, why in absent.items()]
     against = [name for name in against if name not in absent]
-    bsr, why = beside.scipys_bsr(against, csr)
+    bsr, why = participants.scipys_bsr(against, csr)
     result.skipped += [Skipped("convert", "scipy bsr", why)] if why else []
     available = {kernel: None for A, _ in held.values() for op in ops for kernel in A.kernels(op)}
     kernels = None if kernels is None else _chosen("kernel", kernels, [*available, "all"])
@@ -169,7 +169,7 @@ def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
     return csr, A if isinstance(A, SparseArray) and not A._op else None, name
 
 
-# ---- suitable formats ---------------------------------------------------------------------------------------------------
+# ---- suitable formats ---------------------------------------------------------------------------------------------
 def _convert(
     base: SparseArray, format: str, max_bytes: int | None, given: SparseArray | None
 ) -> tuple[Any, float]:  # fmt: skip
@@ -243,8 +243,8 @@ def _run_matvec(
     z = x if where is CPU else where.core.from_host(x, where.index)
     check = exactness.MatvecCheck(csr, x)
     matrices = {name: A for name, (A, _) in held.items()}
-    contenders = beside.contenders("matvec", matrices, kernels, against, csr, z, bsr)
-    result.skipped += [Skipped("matvec", "scipy", why) for why in beside.without_scipys_dia(against, csr, matrices)]
+    contenders = participants.contenders("matvec", matrices, kernels, against, csr, z, bsr)
+    result.skipped += [Skipped("matvec", "scipy", why) for why in participants.without_dia(against, csr, matrices)]
     _measure(result, "matvec", csr.nnz, contenders, lambda y: check(where.host(y)), held, budget, where, report)
 
 
@@ -261,8 +261,8 @@ def _run_matmul(
     if not suits:
         return
     matrices = {name: A for name, (A, _) in suits.items()}
-    contenders = beside.contenders("matmul", matrices, kernels, against, csr, None, bsr)
-    result.skipped += [Skipped("matmul", "scipy", why) for why in beside.without_scipys_dia(against, csr, matrices)]
+    contenders = participants.contenders("matmul", matrices, kernels, against, csr, None, bsr)
+    result.skipped += [Skipped("matmul", "scipy", why) for why in participants.without_dia(against, csr, matrices)]
     check = exactness.MatmulCheck(csr, csr)
     _measure(result, "matmul", work, contenders, partial(_checked, check), held, budget, where, report)
 
@@ -289,7 +289,7 @@ def _measure(
         report(share, f"{TITLES[op]}: {what}")
 
     outcomes = measure.run_once(contenders, check, portion(named, 0.0, 0.4))
-    times = beside.time_all(contenders, where, budget, portion(named, 0.4, 0.6))
+    times = participants.time_all(contenders, where, budget, portion(named, 0.4, 0.6))
     for c in contenders:
         outcome, timing = outcomes[c.name], times[c.name]
         ours = c.library == "diagsparse"

@@ -15,13 +15,13 @@ from diagsparse._backends.backend import CPU
 
 @pytest.fixture(autouse=True)
 def options_pay(monkeypatch):
-    """Let memory be slow and caches small, so that every option is worth a look on matrices of tests."""
+    """Let memory be slow and caches small, so that every option is considered for the matrices of the tests."""
     monkeypatch.setattr(machine, "bandwidth", lambda backend, threads: 1e9 if backend is CPU else 1e11)
     monkeypatch.setattr(machine, "_SHARED", 1 << 12)
     monkeypatch.setattr(machine, "_PRIVATE", 1 << 10)
     monkeypatch.setattr(machine, "_L2_OF_GPU", 1e3)
     monkeypatch.setattr(machine, "_LAUNCH", 0.0)
-    monkeypatch.setattr(machine, "_BEFORE", 0.0)
+    monkeypatch.setattr(machine, "_OVERHEAD", 0.0)
 
 
 def layouts(advice):
@@ -134,7 +134,7 @@ def test_no_value_is_rounded(values, types):
 
 
 def test_one_value_that_would_be_rounded(monkeypatch):
-    monkeypatch.setattr(offers, "_LOOKED_AT", 10)
+    monkeypatch.setattr(offers, "_SAMPLED", 10)
     A = gallery.stencil(5, (60, 70)).tocsr()
     A.data[7777] = 0.1
     assert not offers.exact(ds.csr_array(A), "float32")

@@ -148,7 +148,7 @@ def by_csr(function: Callable[..., Any]) -> Callable[..., Any]:
     return operation
 
 
-# ---- operations of operators ----------------------------------------------------------------------------------------------
+# ---- operations of operators --------------------------------------------------------------------------------------
 def compact(A: SparseArray) -> SparseArray:
     """Convert a result in hm or csr to the one of these formats with fewer bytes; other formats are unchanged."""
     if A.format not in ("hm", "csr"):

@@ -1,4 +1,4 @@
-"""Threads beside a BLAS: every setting is timed, results agree, threads are as before."""
+"""Threads together with a BLAS: every setting is timed, results agree, and the numbers of threads are restored."""
 
 import sys
 

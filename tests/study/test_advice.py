@@ -1,4 +1,4 @@
-"""Advice: what is recommended can be built, is the same matrix, and follows from rules that are told."""
+"""Advice: recommended layouts can be built, represent the same matrix, and follow from the documented rules."""
 
 import json
 import threading

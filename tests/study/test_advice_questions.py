@@ -1,4 +1,4 @@
-"""Questions to advice: limits, formats that are asked for, matrices as they are, and what is refused."""
+"""Arguments of `recommend`: limits, requested formats, present layouts, and errors."""
 
 import pickle
 
@@ -156,7 +156,7 @@ def test_views_and_columns_stay_as_they_are(make):
 
 @pytest.mark.parametrize("format", ["csc", "bsr", "dok", "lil", "coo", "dia", "csr"])
 def test_scipys_formats_with_few_digits(format):
-    """What fewer digits would gain is told of formats of ours only."""
+    """The gain by fewer digits is reported for formats of this library only."""
     S = gallery.stencil(5, (30, 30)).asformat(format)
     for options in ({"products": 1}, {"max_bytes": 0}, {"formats": ["ell"], "products": 2}):
         advice = ds.recommend(S, **options)

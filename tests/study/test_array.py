@@ -73,7 +73,7 @@ def test_errors_on_the_way_to_csr_are_raised(monkeypatch):
 
 # ---- nothing is timed -----------------------------------------------------------------------------------------------
 def test_the_choice_does_not_depend_on_time(monkeypatch):
-    """Whatever a clock tells, and however fast the memory seems."""
+    """Independent of measured times and of the speed of the memory."""
     matrices = [
         gallery.stencil(5, (1500, 1500), dtype="float32").tocsr(),
         gallery.banded(400_000, 3, 3, seed=0).tocsr(),

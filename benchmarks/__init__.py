@@ -1,4 +1,4 @@
-"""What we measure and users need not: the papers' experiments, our own studies, the stored results and their ledger.
+"""The experiments of the papers, further studies, the stored results and their ledger.
 
-`python -m benchmarks` runs them from a clone. Nothing in diagsparse imports this package.
+`python -m benchmarks` runs them from a clone. They are not part of the installed package.
 """

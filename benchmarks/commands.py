@@ -15,7 +15,7 @@ from .papers.paper_002 import TABLES_002
 from .papers.paper_003 import TABLES_003
 from .papers.paper_004 import TABLES_004
 from .studies.advice import ADVICE
-from .studies.beside_blas import BESIDE_BLAS
+from .studies.against_blas import AGAINST_BLAS
 from .studies.block_sizes import BLOCK_SIZES
 from .studies.hamiltonians import HAMILTONIANS
 from .studies.row_formats import ROW_FORMATS
@@ -26,7 +26,7 @@ EXPERIMENTS = {
     one.name: one
     for one in (
         TABLES_000, TABLES_002, TABLES_003, TABLES_004, ROW_FORMATS, HAMILTONIANS, WIDE, ADVICE, SMALL_WORK,
-        BESIDE_BLAS, BLOCK_SIZES,
+        AGAINST_BLAS, BLOCK_SIZES,
     )
 }  # fmt: skip
 
@@ -35,10 +35,10 @@ EXPERIMENTS = {
 def main() -> None:
     """Run an experiment of the papers, or a study, and save a JSON file and a picture.
 
-    Ctrl-C ends it: what is done is summed up and saved all the same.
+    After Ctrl-C, the completed rows are summarized and saved.
 
-    With --since the exit status is 1 where a row takes more than --limit times as long as before, beside the bandwidth
-    or a peer of its own run. With --table and --since two files are compared, and nothing is run.
+    With --since, the exit status is 1 if a row takes more than --limit times as long as before, relative to the
+    bandwidth or a peer in the same run. With --table and --since, two files are compared, and nothing is run.
     """
 
 
@@ -58,7 +58,7 @@ for _one in EXPERIMENTS.values():
 
 
 def benchmark_of(report: dict[str, Any]) -> Benchmark:
-    """Return what a stored report is of."""
+    """Return the benchmark of a stored report."""
     if "experiment" in report:
         return EXPERIMENTS[report["experiment"]].benchmark
     return cases_on(report.get("device", "cpu"))

@@ -1,4 +1,4 @@
-"""An experiment: what makes its rows, and how reports of them are read; columns of a row, checked and timed."""
+"""Experiments: the functions that yield their rows and interpret their reports, and the timing of columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .timed_columns import Columns
 Report = dict[str, Any]
 Row = dict[str, Any]
 NamedRow = tuple[str, Callable[[Backend], Row]]
-"""The name of a row, by which it is found in another report, and what makes it on a device."""
+"""The name of a row, which identifies it in other reports, and a function that returns it for a device."""
 
 
 def _add_nothing(report: Report) -> None:
@@ -42,45 +42,45 @@ def _add_nothing(report: Report) -> None:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A command of `python -m benchmarks`, whose modules say what is measured and how it is shown."""
+    """An experiment, which is a command of `python -m benchmarks`."""
 
     name: str
-    about: str | None  #: what it measures, on which matrices, and how long it takes
-    rows: Callable[[Backend, bool], Iterable[NamedRow]]  #: for a device; of small matrices where it is to be quick
+    about: str | None  #: description: what is measured, for which matrices, and how long it takes
+    rows: Callable[[Backend, bool], Iterable[NamedRow]]  #: yields the rows for a device, of small matrices if quick
     tables: Callable[[Report], Tables]
-    draw: Callable[[Report], Any]  #: a picture, as a figure of matplotlib
-    head: Callable[[Report], str] = machine  #: the line about the machine
+    draw: Callable[[Report], Any]  #: returns a picture as a matplotlib figure
+    head: Callable[[Report], str] = machine  #: returns the line about the machine
     columns: Columns = field(default_factory=Columns)
-    pairs: Callable[[Report], Iterator[Pair]] | None = None  #: what the summary compares, if not columns
-    timed: Callable[[Report], Iterator[Timed]] | None = None  #: what two reports are compared by, if not columns
+    pairs: Callable[[Report], Iterator[Pair]] | None = None  #: yields the comparisons of the summary, if not `columns`
+    timed: Callable[[Report], Iterator[Timed]] | None = None  #: yields the times of a report, if not `columns`
     only_cpu: bool = False
-    add: Callable[[Report], None] = _add_nothing  #: adds to a report what only this experiment has
+    add: Callable[[Report], None] = _add_nothing  #: adds fields to a report
 
     def run(self, *, device: str = "cpu", quick: bool = False, progress: Progress | None = None) -> Report:
         """Run the experiment and return a report as plain values.
 
-        Ctrl-C ends it after the first row, and what is done is reported.
+        After Ctrl-C, the completed rows are reported, if there are any.
 
         Parameters
         ----------
         device : str
             ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...
         quick : bool
-            Small matrices, to see that it works; the figures mean little.
+            Use small matrices, as a test; the times are not meaningful.
         progress : callable, optional
-            Receives the share that is done, and what is being done.
+            Is called with the fraction that is done, and a description of the current step.
 
         Returns
         -------
         dict
-            ``experiment``, ``device``, ``hardware``, ``versions``, ``date``, ``quick``, ``bandwidth`` (bytes a second
-            that are read, on a GPU copied), ``warning`` (whether other work kept the processors busy), ``ok``,
-            ``interrupted`` with the number of rows that are ``left``, and ``rows``: dicts with their ``name``.
+            ``experiment``, ``device``, ``hardware``, ``versions``, ``date``, ``quick``, ``bandwidth`` (bytes per second
+            of reads on the CPU, of copies on a GPU), ``warning`` (if other work kept the processors busy), ``ok``,
+            ``interrupted`` with the number of rows that are ``left``, and ``rows``: dicts with a ``name``.
 
         Raises
         ------
         ValueError
-            For a device on which the experiment does not run.
+            If the experiment does not support the device.
         """
         if self.only_cpu and device != "cpu":
             raise ValueError(f"{self.name}: --device {device}, but it runs on the cpu")
@@ -93,21 +93,21 @@ class Experiment:
         return report
 
     def text(self, report: Report) -> str:
-        """Return a report as tables for a terminal."""
+        """Return the tables of a report as text for a terminal."""
         return as_text(self.head(report), self.tables(report))
 
     def markdown(self, report: Report) -> str:
-        """Return a report as Markdown for the docs."""
+        """Return the tables of a report as Markdown for the docs."""
         return as_section(self.head(report), self.tables(report))
 
     def plot(self, report: Report, path: str | Path) -> Path:
-        """Save a picture of a report, and return where."""
+        """Save a picture of a report, and return its path."""
         with styled():
             return save(self.draw(report), path)
 
     @property
     def benchmark(self) -> Benchmark:
-        """What its command runs."""
+        """The benchmark that the command runs."""
         pairs, timed = self.pairs or self.columns.pairs, self.timed or self.columns.timed
         return Benchmark(self.run, self.text, self.markdown, pairs, self.plot, timed)
 
@@ -119,7 +119,7 @@ def _row(name: str, make: Callable[[Backend], Row], where: Backend, report: Prog
 
 
 def _is_right(row: Row) -> bool:
-    """Whether nothing is wrong, and what failed is part of the comparison: cuSPARSE's limits, what does not fit."""
+    """Return whether a row has no wrong results, and failures only by limits of cuSPARSE, CuPy or the memory."""
     return row.get("ok", True) and all(
         column.startswith(("cuSPARSE", "CuPy")) or why.startswith("MemoryError")
         for column, why in row.get("failed", {}).items()
@@ -128,15 +128,15 @@ def _is_right(row: Row) -> bool:
 
 # ---- a row ----------------------------------------------------------------------------------------------------------
 Prepared = tuple[Callable[[], Any], Any]
-"""A call into ready memory, and its result."""
+"""A call that writes to preallocated memory, and its result."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """Times calls: within a budget of seconds on the CPU, a number of samples on a GPU.
+    """Times calls: within a budget of seconds on the CPU, and with a number of samples on a GPU.
 
-    A call that alone takes four budgets is timed once. What prepared it has called it before. On the CPU it has as many
-    threads as are set, or `threads`.
+    A call that takes more than four budgets is timed once, after a first call during its preparation. On the CPU, calls
+    use the current number of threads, or `threads`.
     """
 
     where: Backend
@@ -161,19 +161,18 @@ class Clock:
 
 
 Contender = tuple[str, Callable[[], Prepared], Clock]
-"""A column, what prepares its call, and what times the call."""
+"""A column, a function that prepares its call, and the clock that times the call."""
 
 
-def made_once() -> Callable[[Any, float], Any]:
-    """Return ``make(matrix, scale)`` of an experiment, which keeps its last one: the next row is often of the same."""
+def cached_maker() -> Callable[[Any, float], Any]:
+    """Return ``make(matrix, scale)`` with a cache for the last matrix, which consecutive rows often share."""
     return lru_cache(maxsize=1)(lambda matrix, scale: matrix.make(scale))
 
 
 def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[Any], float]) -> None:
     """Add to `row` the ``times`` of columns in seconds, or why they ``failed``, and the largest ``error``.
 
-    ``columns`` has for each the device that it is ``timed_on``, and the ``kernel`` of ours that runs, where that is
-    known.
+    ``columns`` contains for each column the device that it is ``timed_on``, and the ``kernel`` of diagsparse, if known.
     """
     for empty, nothing in (("times", {}), ("failed", {}), ("columns", {}), ("error", 0.0)):
         row.setdefault(empty, nothing)
@@ -181,22 +180,22 @@ def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[
         row["columns"][name] = {"timed_on": seconds.device}
         try:
             call, result = prepare()
-            row["columns"][name] |= ran_by(call)
+            row["columns"][name] |= kernel_of(call)
             error = check(result)
             if error > 1:
                 raise ArithmeticError(f"wrong: {error:.3g} times the error bound")
             row["error"] = max(row["error"], finite(error) or 0.0)
             row["times"][name] = seconds(call)
-        except Exception as failure:  # what a peer cannot do is part of the comparison
+        except Exception as failure:  # limits of a peer are part of the comparison
             row["times"][name] = None
             row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
 
 
-def ran_by(call: Callable[[], Any]) -> dict[str, str]:
-    """Return the ``kernel`` of ours that a call runs, as "format operation kernel"; nothing where that is not known."""
+def kernel_of(call: Callable[[], Any]) -> dict[str, str]:
+    """Return the ``kernel`` of diagsparse that a call runs, as "format operation kernel"; an empty dict if unknown."""
     of, options = getattr(call, "func", None), getattr(call, "keywords", {})
     if isinstance(of, MatmulPlan):
-        return {"kernel": f"{of._work} matmul {of.kernel}"}  # of the format that the operands are multiplied in
+        return {"kernel": f"{of._work} matmul {of.kernel}"}  # the format in which the operands are multiplied
     if isinstance(of, MatvecPlan):
         return {"kernel": f"{of.matrix.format} matvec {of.kernel}"}
     owner = getattr(of, "__self__", None)
@@ -206,40 +205,40 @@ def ran_by(call: Callable[[], Any]) -> dict[str, str]:
 
 
 def planned_square(A: SparseArray, kernel: str = "", triangle: str | None = None) -> Prepared:
-    """Return a planned ``A A``, or a triangle of it, into the matrix that it made, and that matrix."""
+    """Return a planned call of ``A A``, or of a triangle of it, that writes to its first result, and this result."""
     return planned(plan_matmul(A, A, kernel=kernel or None, triangle=triangle))
 
 
 def planned(plan: Any) -> Prepared:
-    """Return a planned product, into the matrix that it made, and that matrix."""
+    """Return a planned product that writes to its first result, and this result."""
     C = plan()
     return partial(plan, out=C), C
 
 
 def called(function: Callable[..., Any], *args: Any, **options: Any) -> Prepared:
-    """Return a call of a function, with all that it takes, and its result."""
+    """Return a call of a function, which allocates its result, and its result."""
     call = partial(function, *args, **options)
     return call, call()
 
 
 def square(A: Any, kernel: str = "") -> Prepared:
-    """Return ``A A`` of any library's matrix, with all that it takes, and its result."""
+    """Return a call of ``A A`` for a matrix of any library, which allocates its result, and its result."""
     return called(A.matmul, A, kernel=kernel) if kernel else called(operator.matmul, A, A)
 
 
 def planned_matvec(A: SparseArray, x: Any, kernel: str = "") -> Prepared:
-    """Return a planned ``A x`` into the vector that it made, and that vector."""
+    """Return a planned call of ``A x`` that writes to its first result, and this result."""
     plan = plan_matvec(A, kernel=kernel or None)
     y = plan(x)
     return partial(plan, x, out=y), y
 
 
-def there(x: np.ndarray, where: Backend) -> Any:
-    """Return a vector in the memory of a place."""
+def on_device(x: np.ndarray, where: Backend) -> Any:
+    """Return a vector in the memory of a device."""
     return x if where is CPU else where.core.from_host(x, where.index)
 
 
 def matrix_files() -> dict[str, Path]:
-    """Return the files of the folder DIAGSPARSE_MATRICES by the names of their matrices; none without it."""
+    """Return the files in the folder DIAGSPARSE_MATRICES, if it is set, by the names of their matrices."""
     folder = os.environ.get("DIAGSPARSE_MATRICES")
     return {path.name.partition(".")[0]: path for path in sorted(Path(folder).glob("*.mtx*"))} if folder else {}

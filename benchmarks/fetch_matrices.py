@@ -1,11 +1,11 @@
 """Fetch the real matrices of the papers from the SuiteSparse collection: `python -m benchmarks.fetch_matrices FOLDER`.
 
-Names behind the folder are fetched alone. What is there already stays, and a download that broke off goes on. Each file
-is checked before it is stored: its Matrix Market header, its shape and the number of its entries. Then
+If names follow the folder, only these matrices are fetched. Existing files are kept, and interrupted downloads are
+resumed. Each file is validated before it is stored: its Matrix Market header, its shape and its number of entries. Then
 
     DIAGSPARSE_MATRICES=FOLDER python -m benchmarks tables-002
 
-and tables-004 read them in the place of their stand-ins. All of them take about 2 GB.
+and tables-004 read them instead of generating stand-ins. All matrices together need about 2 GB.
 """
 
 import argparse
@@ -33,18 +33,18 @@ GROUPS = {
 }  # fmt: skip
 ROWS = {one.name: one.rows for table in paper_002_matrices.TABLES.values() for one in table} | {
     one.name: one.rows for one in paper_004_printed.TABLE
-}  #: of all: they are square
+}  #: number of rows of each matrix; all of them are square
 HEADER = re.compile(rb"%%MatrixMarket matrix coordinate (real|integer|complex|pattern) \w[\w-]*\s*$", re.IGNORECASE)
-_PIECE = 1 << 20  # bytes
-_SECONDS = 60  # without an answer
+_CHUNK = 1 << 20  # bytes
+_TIMEOUT = 60  # seconds
 
 
 class NoMatrix(Exception):
-    """What came is not the matrix that was asked for."""
+    """The downloaded file is not the requested matrix."""
 
 
 def fetch(names: Iterable[str], folder: Path, site: str = SITE) -> list[str]:
-    """Bring the matrices into a folder and return what went wrong, in words; the first lost connection ends it."""
+    """Download matrices to a folder and return the errors; stop when the connection is lost."""
     folder.mkdir(parents=True, exist_ok=True)
     wrong = []
     for name in names:
@@ -57,7 +57,7 @@ def fetch(names: Iterable[str], folder: Path, site: str = SITE) -> list[str]:
             download(url, archive)
             entries = unpack(archive, name, path)
         except NoMatrix as error:
-            archive.unlink(missing_ok=True)  # what is wrong does not get right by going on with it
+            archive.unlink(missing_ok=True)  # resuming the download of a wrong file would be useless
             wrong.append(f"{name}: {url}: {error}")
         except urllib.error.HTTPError as error:
             wrong.append(f"{name}: {url}: {error.code} {error.reason}")
@@ -71,27 +71,27 @@ def fetch(names: Iterable[str], folder: Path, site: str = SITE) -> list[str]:
 
 
 def download(url: str, path: Path) -> None:
-    """Bring what a URL gives into a file, from where the file ends."""
+    """Download a URL to a file, or resume an incomplete download."""
     done = path.stat().st_size if path.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={done}-"} if done else {})
     try:
-        answer = urllib.request.urlopen(request, timeout=_SECONDS)
+        answer = urllib.request.urlopen(request, timeout=_TIMEOUT)
     except urllib.error.HTTPError as error:
-        if done and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:  # all of it was there
+        if done and error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:  # the file was already complete
             return
         raise
     with answer, path.open("ab" if answer.status == http.client.PARTIAL_CONTENT else "wb") as file:
         expected = int(answer.headers.get("Content-Length") or 0)
-        brought = 0
-        while piece := answer.read(_PIECE):
-            file.write(piece)
-            brought += len(piece)
-    if brought < expected:
-        raise ConnectionError(f"it broke off after {brought} of {expected} bytes")
+        received = 0
+        while chunk := answer.read(_CHUNK):
+            file.write(chunk)
+            received += len(chunk)
+    if received < expected:
+        raise ConnectionError(f"it broke off after {received} of {expected} bytes")
 
 
 def unpack(archive: Path, name: str, path: Path) -> int:
-    """Take the matrix out of its archive, checked, and return the number of its entries."""
+    """Extract the matrix from its archive, validate it, and return its number of entries."""
     unchecked = path.with_suffix(".part")
     try:
         with tarfile.open(archive) as tar:
@@ -110,7 +110,7 @@ def unpack(archive: Path, name: str, path: Path) -> int:
 
 
 def _copied(source: IO[bytes], target: BinaryIO, rows: int) -> int:
-    """Copy a Matrix Market file, check it on the way, and return the number of its entries."""
+    """Copy and validate a Matrix Market file, and return its number of entries."""
     header = source.readline()
     if not HEADER.match(header):
         raise NoMatrix(f"no Matrix Market header, but {header[:60]!r}")
@@ -124,19 +124,19 @@ def _copied(source: IO[bytes], target: BinaryIO, rows: int) -> int:
         shape = []
     if shape[:2] != [rows, rows] or len(shape) != 3:
         raise NoMatrix(f"expected {rows} rows and columns, got the line {line[:60]!r}")
-    found, last = 0, b"\n"
-    while piece := source.read(_PIECE):
-        target.write(piece)
-        found += piece.count(b"\n")
-        last = piece
-    found += bool(shape[2]) and not last.endswith(b"\n")
-    if found < shape[2]:
-        raise NoMatrix(f"{shape[2]} entries are announced, {found} are there")
+    lines, last = 0, b"\n"
+    while chunk := source.read(_CHUNK):
+        target.write(chunk)
+        lines += chunk.count(b"\n")
+        last = chunk
+    lines += bool(shape[2]) and not last.endswith(b"\n")
+    if lines < shape[2]:
+        raise NoMatrix(f"{shape[2]} entries are announced, {lines} are there")
     return shape[2]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Fetch what the command line names, and return the exit status."""
+    """Fetch the matrices on the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(GROUPS)}; by default all")

@@ -1,4 +1,4 @@
-"""The ledger of the five papers, benchmarks/papers.toml: what is wrong with it, and its tables in docs/papers.md."""
+"""The ledger of the five papers, benchmarks/papers.toml: its validation, and its tables in docs/papers.md."""
 
 import importlib
 import json
@@ -18,7 +18,7 @@ from .commands import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
-STATUSES = {"present": "yes", "differs": "differs", "left-out": "no"}  #: and how the docs say it
+STATUSES = {"present": "yes", "differs": "differs", "left-out": "no"}  #: with their names in the docs
 INPUTS = {
     "": "",
     "paper": "the paper's",
@@ -27,8 +27,8 @@ INPUTS = {
     "real": "files, or stand-ins",
 }
 FIELDS = ("commit", "gone", "edited")  #: of a result
-UNKNOWN = "unknown"  #: the commit of a result that has none in it
-_OPERATIONS = {"power": "chain", "syrk": "matmul"}  # of cases, and what their kernels do
+UNKNOWN = "unknown"  #: the commit of results that do not contain one
+_OPERATIONS = {"power": "chain", "syrk": "matmul"}  # of cases, with the operations of their kernels
 _NO_KERNELS = {"planned", "default", "transposed", "symmetric"}  # second words of columns
 
 
@@ -38,7 +38,7 @@ def read(path: Path = ROOT / "benchmarks" / "papers.toml") -> dict[str, Any]:
 
 
 def problems(ledger: dict[str, Any]) -> Iterator[str]:
-    """Yield in words what is wrong: entries that lead nowhere, items without an entry, results that have changed."""
+    """Yield descriptions of errors: dangling references, items without an entry, results that have changed."""
     for number, paper in ledger["papers"].items():
         named = [item for entry in paper["entries"] for item in entry.get("items", ())]
         kinds = {"algorithm": paper["algorithms"], "table": paper["tables"], "figure": paper["figures"]}
@@ -90,13 +90,13 @@ def _is_named(kernel: str) -> bool:
 
 
 def is_kernel(device: str, format: str, operation: str, kernel: str) -> bool:
-    """Return whether the tables have a kernel; of a GPU everything is there where its module is not built."""
+    """Return whether a kernel exists; kernels of a GPU are assumed to exist if the CUDA module is not built."""
     core = CPU.core if device == "cpu" else _cuda()
     return core is None or (format in FORMATS and kernel in core.kernels(format).get(operation, ()))
 
 
 def _cuda() -> Any | None:
-    """Return the module for GPUs, whose tables can be read without one; None where it is not built."""
+    """Return the CUDA module, which can be imported without a GPU; None if it is not built."""
     try:
         return importlib.import_module("diagsparse._cuda")
     except ImportError:
@@ -141,14 +141,14 @@ def _of_result(known: dict[str, Any], report: dict[str, Any]) -> Iterator[str]:
 
 
 def kernels_of(report: dict[str, Any]) -> set[str]:
-    """Return the kernels of ours that a stored result names, as "format operation kernel"."""
-    found: set[tuple[str, str, str]] = set()
+    """Return the kernels of diagsparse that a stored result names, as "format operation kernel"."""
+    kernels: set[tuple[str, str, str]] = set()
     for row in report["rows"]:
-        if row.get("library") == "diagsparse" and "," not in row["kernel"]:  # "planned, out=" is a way to call
-            found.add((row["format"], _OPERATIONS.get(row["op"], row["op"]), row["kernel"]))
+        if row.get("library") == "diagsparse" and "," not in row["kernel"]:  # "planned, out=" is not a kernel
+            kernels.add((row["format"], _OPERATIONS.get(row["op"], row["op"]), row["kernel"]))
         elif "library" not in row:
-            found |= set(_of_experiment(row))
-    return {" ".join(names) for names in found}
+            kernels |= set(_of_experiment(row))
+    return {" ".join(names) for names in kernels}
 
 
 def _of_experiment(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -162,11 +162,11 @@ def _of_experiment(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _by_names(row: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the kernels of a report whose rows do not say which kernel ran in each column."""
+    """Yield the kernels of an older report, whose rows do not state which kernel ran in each column."""
     if row.get("kernel"):
         yield "hm", "matmul", row["kernel"]
     for name, kernels in row.get("kernels", {}).items():
-        if isinstance(kernels, str):  # of a format, for the product
+        if isinstance(kernels, str):  # the kernel of a format for the product
             yield name, "matmul", kernels
         else:
             yield from (("bmsparse", name, kernel) for kernel in kernels)
@@ -183,7 +183,7 @@ def _report(name: str) -> dict[str, Any]:
 
 # ---- in the docs ----------------------------------------------------------------------------------------------------
 def markdown() -> str:
-    """Return the ledger as tables, one for each paper and one of the stored results."""
+    """Return the ledger as Markdown: a table for each paper, and one of the stored results."""
     ledger, parts = read(), []
     for paper in ledger["papers"].values():
         year = f" ({paper['year']})" if "year" in paper else ""

@@ -1,22 +1,22 @@
-"""What README, docs and notebooks print of the stored results, between markers that no reader of the page sees.
+"""Results that are printed in README, docs and notebooks, between markers that are invisible on the rendered pages.
 
-Tables, as `--table` prints them of benchmarks/results/h200.json ("readme": those of readme_table.py,
-"papers": those of ledger.py, "h200-summary": the means of h200, "h200-tables-002-means": the first table of
-h200-tables-002)::
+Tables, as `--table` prints them for benchmarks/results/h200.json ("readme" is the table of readme_table.py, "papers"
+those of ledger.py, "h200-summary" the means of h200, "h200-tables-002-means" the first table of h200-tables-002)::
 
     <!-- table: h200 -->
     ...
     <!-- end -->
 
-and figures in a sentence, each followed by an expression of Python on a stored result::
+and numbers in a sentence, each followed by a Python expression on a stored result::
 
     It reaches 0.98<!-- h200: row(case="stencil-27-192", format="dia", kernel="row").fraction --> of the copy's speed.
 
-`row` is the one row with these fields, `rows` are all of them; a column of an experiment is ``row(...).times["hm"]``.
-`report` is the whole result, ``of("h200-wide").row`` a row of another one, and there are min, max, sum, len and mean,
-the geometric one. A figure has the decimals and the unit that are printed: s, ms, us, ns, %, x, GB, MB, KB, GB/s, TB/s.
+`row` is the only row with these fields, `rows` are all rows with these fields, and a column of an experiment is
+``row(...).times["hm"]``. `report` is the entire result, and ``of("h200-wide").row`` a row of another result. The
+functions min, max, sum, len and mean (geometric) are available. A number keeps its decimals and its unit: s, ms, us,
+ns, %, x, GB, MB, KB, GB/s or TB/s.
 
-`python -m benchmarks.renew` prints all of them anew. A test fails where one is not that of the stored result.
+`python -m benchmarks.renew` updates all tables and numbers. A test fails if one of them differs from the stored result.
 """
 
 import json
@@ -39,8 +39,10 @@ RESULTS = ROOT / "benchmarks" / "results"
 TABLE = re.compile(r"^(<!-- table: (\S+) -->\n).*?^(<!-- end -->)$", re.DOTALL | re.MULTILINE)
 FIGURE = re.compile(r"(?<![\w.,])(-?\d[\d,]*(?:\.\d+)?)( ?)([a-zA-Z%/]*)<!-- ([\w-]+): (.+?) -->", re.DOTALL)
 _TABLES = re.compile(r"^<!-- table: (\S+) -->$", re.MULTILINE)
-_FIGURES = re.compile(r"(?<=[\w%])<!-- [\w-]+: .+? -->", re.DOTALL)  # behind a word; other markers stand alone
-_SUMMARY = "-summary"  # behind the name of a result
+_FIGURES = re.compile(
+    r"(?<=[\w%])<!-- [\w-]+: .+? -->", re.DOTALL
+)  # after a word; other markers are on their own lines
+_SUMMARY = "-summary"  # suffix of the name of a result
 UNITS = {
     "": 1, "x": 1, "%": 100, "s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "GB": 1e-9, "MB": 1e-6, "KB": 1e-3,
     "GB/s": 1e-9, "TB/s": 1e-12,
@@ -49,7 +51,7 @@ UNITS = {
 
 # ---- the stored results -------------------------------------------------------------------------------------------
 class Row(dict[str, Any]):
-    """A row of a stored result; its fields are attributes, too."""
+    """A row of a stored result, whose fields are attributes as well."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -65,10 +67,10 @@ def stored(name: str) -> SimpleNamespace:
     if not path.exists():
         raise ValueError(f"no benchmarks/results/{name}.json")
     report = json.loads(path.read_text())
-    found = [Row(row) for row in report["rows"]]
+    all_rows = [Row(row) for row in report["rows"]]
 
     def rows(**fields: Any) -> list[Row]:
-        some = [row for row in found if all(row.get(field) == value for field, value in fields.items())]
+        some = [row for row in all_rows if all(row.get(field) == value for field, value in fields.items())]
         if not some:
             raise ValueError(f"{name}: no row with {fields}")
         return some
@@ -83,23 +85,23 @@ def stored(name: str) -> SimpleNamespace:
 
 
 def value_of(name: str, expression: str) -> float:
-    """Return the figure that an expression in a stored result gives."""
+    """Return the value of an expression on a stored result."""
     of_rows = {"min": min, "max": max, "sum": sum, "len": len, "mean": statistics.geometric_mean, "of": stored}
     try:
-        # All names as globals: a generator within the expression sees no others.
+        # All names are globals, because generators in the expression cannot access locals.
         return float(eval(expression, {"__builtins__": {}} | of_rows | vars(stored(name))))
     except Exception as error:
         raise ValueError(f"<!-- {name}: {expression} -->: {error}") from error
 
 
-# ---- what is printed ------------------------------------------------------------------------------------------------
+# ---- tables and numbers ---------------------------------------------------------------------------------------------
 def renewed(text: str) -> str:
-    """Return Markdown with all tables and figures as the stored results have them.
+    """Return Markdown with all tables and numbers updated from the stored results.
 
     Raises
     ------
     ValueError
-        For a marker that no table or figure belongs to, and for an expression that gives no figure.
+        If a marker does not belong to a table or number, or if an expression fails.
     """
     starts = [name for block in TABLE.finditer(text) for name in _TABLES.findall(block[0])]
     if len(starts) != len(_TABLES.findall(text)) or len(starts) != len(TABLE.findall(text)):
@@ -114,12 +116,12 @@ def renewed(text: str) -> str:
 def _table(block: re.Match[str]) -> str:
     start, name, end = block.groups()
     if name in _NAMED:
-        made = _NAMED[name]()
+        table = _NAMED[name]()
     elif name.endswith(_SUMMARY):
-        made = summary(name.removesuffix(_SUMMARY))
+        table = summary(name.removesuffix(_SUMMARY))
     else:
-        made = markdown(name)
-    return f"{start}{made.strip()}\n{end}"
+        table = markdown(name)
+    return f"{start}{table.strip()}\n{end}"
 
 
 _NAMED = {
@@ -131,7 +133,7 @@ _NAMED = {
 
 def summary(name: str) -> str:
     """Return the summary of a stored result: means over its rows."""
-    report: dict[str, Any] = {"interrupted": False, "left": 0} | stored(name).report  # older ones have neither
+    report: dict[str, Any] = {"interrupted": False, "left": 0} | stored(name).report  # older results have neither
     return bench_summary.markdown(bench_summary.summarize(report, benchmark_of(report).pairs))
 
 
@@ -147,19 +149,19 @@ def _figure(printed: re.Match[str]) -> str:
         raise ValueError(f"{printed[0]}: no unit {unit}; there are {', '.join(filter(None, UNITS))}")
     decimals = len(number.partition(".")[2])
     value = value_of(name, expression) * UNITS[unit]
-    made = f"{value:{',' * (',' in number)}.{decimals}f}"
-    return f"{made}{space}{unit}<!-- {name}: {expression} -->"
+    updated = f"{value:{',' * (',' in number)}.{decimals}f}"
+    return f"{updated}{space}{unit}<!-- {name}: {expression} -->"
 
 
-# ---- where it is printed --------------------------------------------------------------------------------------------
+# ---- pages and notebooks --------------------------------------------------------------------------------------------
 def pages() -> list[Path]:
-    """Return every page and notebook of the project."""
+    """Return all pages and notebooks of the project."""
     pages = [*ROOT.glob("*.md"), *(ROOT / "benchmarks").rglob("*.md"), *(ROOT / "docs").rglob("*.md")]
     return sorted([*pages, *(ROOT / "notebooks").glob("*.ipynb")])
 
 
 def texts(page: Path) -> Iterator[str]:
-    """Yield the Markdown of a page: all of it, or that of a notebook's cells."""
+    """Yield the Markdown of a page, or of the cells of a notebook."""
     if page.suffix != ".ipynb":
         yield page.read_text()
         return
@@ -169,7 +171,7 @@ def texts(page: Path) -> Iterator[str]:
 
 
 def rewrite(page: Path, change: Callable[[str], str]) -> bool:
-    """Change the Markdown of a page, and return whether that made any difference."""
+    """Apply a function to the Markdown of a page, and return whether the page has changed."""
     old = page.read_text()
     if page.suffix == ".ipynb":
         notebook = json.loads(old)

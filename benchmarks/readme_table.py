@@ -1,6 +1,6 @@
-"""The README's table: four rows of the stored results, each beside csr and beside the fastest of the others.
+"""The table in README: four rows of the stored results, compared with csr and with the fastest other library.
 
-Typical and best products of a band or stencil on the CPU, a call on a small matrix, a typical product on a GPU.
+The rows are a typical product and the best one on the CPU, a call with a small matrix, and a typical product on a GPU.
 """
 
 import json
@@ -35,24 +35,24 @@ def markdown() -> str:
 
 
 def _cells(rows: list[dict[str, Any]], threads: int | None) -> list[str]:
-    """Return a line of the table: the fastest call of hm that plans anew, on a GPU the fastest kernel."""
+    """Return a row of the table: the fastest call of hm without a plan, or the fastest kernel on a GPU."""
     right = [row for row in rows if row["ok"] and not row["kernel"].startswith("planned")]
     hm = _fastest(row for row in right if row["format"] == "hm")
     others = [row for row in right if row["library"] != "diagsparse" or is_cusparse(row["kernel"])]
     csr = next(row for row in others if row["library"] in ("scipy", "cupy") and row["format"] == "csr")
     best = _fastest(others)
     size = "" if "^" in hm["what"] else f", n = {hm['shape'][0]}"
-    beside = [f"{columns.seconds(row['seconds'])}, {_called(row)}" for row in (csr, best)]
+    peers = [f"{columns.seconds(row['seconds'])}, {_library(row)}" for row in (csr, best)]
     ratios = ", ".join(f"{columns.digits(row['seconds'] / hm['seconds'])}x" for row in (csr, best))
     operation = {"matvec": "y = A x", "matmul": "C = A B"}[hm["op"]]
     where = f"CPU, {threads} thread{'s' * (threads > 1)}" if threads else "GPU"
     matrix = f"{hm['what']}{size}, {hm['diagonals']} diagonals"
-    return [operation, matrix, where, columns.seconds(hm["seconds"]), *beside, ratios]
+    return [operation, matrix, where, columns.seconds(hm["seconds"]), *peers, ratios]
 
 
 def _fastest(rows: Any) -> dict[str, Any]:
     return min(rows, key=lambda row: row["seconds"])
 
 
-def _called(row: dict[str, Any]) -> str:
+def _library(row: dict[str, Any]) -> str:
     return f"{NAMES[row['library']]} {row['format']}"

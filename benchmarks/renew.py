@@ -1,7 +1,7 @@
-"""Print the stored results anew in README, docs and notebooks: `python -m benchmarks.renew`.
+"""Update the stored results that are printed in README, docs and notebooks: `python -m benchmarks.renew`.
 
-With the name of an experiment, `python -m benchmarks.renew beside-blas`, that is measured on this machine's CPU before:
-its JSON and its picture take the place of the stored ones.
+With the name of an experiment, such as `python -m benchmarks.renew against-blas`, it is run on the CPU of this machine
+first, and its JSON and picture replace the stored ones.
 """
 
 import subprocess
@@ -13,17 +13,17 @@ from . import printed
 
 
 def measure(name: str) -> None:
-    """Run an experiment and store what it writes."""
+    """Run an experiment, and store its files."""
     (stored,) = printed.RESULTS.glob(f"cpu-*-cores-{name}.json")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "benchmarks", name, "--out", folder], check=True, cwd=printed.ROOT)
-        made = Path(folder) / f"diagsparse-bench-{name}.json"
-        stored.write_text(made.read_text())
-        stored.with_suffix(".png").write_bytes(made.with_suffix(".png").read_bytes())
+        written = Path(folder) / f"diagsparse-bench-{name}.json"
+        stored.write_text(written.read_text())
+        stored.with_suffix(".png").write_bytes(written.with_suffix(".png").read_bytes())
 
 
 def main(*names: str) -> None:
-    """Measure, store and print."""
+    """Run the named experiments, and update all pages."""
     for name in names:
         measure(name)
     for page in printed.pages():

@@ -1,4 +1,4 @@
-"""The check of a square C = A A, of any library, on a sample of rows."""
+"""The check of a square C = A A by any library, on a sample of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diagsparse._study.sampled import sampled_rows
 
 
 class SampledSquare:
-    """Check of C = A A, A in SciPy's csr, on a sample of rows: the largest error over its bound, at most 1."""
+    """Check of C = A A, for A in SciPy's csr, on a sample of rows."""
 
     def __init__(self, a: Any) -> None:
         self._rows = sampled_rows(a.shape[0])
@@ -20,7 +20,7 @@ class SampledSquare:
         self._columns = a.shape[1]
 
     def __call__(self, C: Any) -> float:
-        """Return the largest error of a matrix of ours, SciPy's or CuPy's, over its bound."""
+        """Return the largest error of a matrix of any library, divided by its bound; it is correct up to 1."""
         host = C.to_scipy("csr") if isinstance(C, SparseArray) else C.get() if hasattr(C, "get") else C
         if host.format == "bsr":
             return self._check(_bsr_rows(host, self._rows)[:, : self._columns])
@@ -28,7 +28,7 @@ class SampledSquare:
 
 
 def _bsr_rows(C: Any, rows: np.ndarray) -> Any:
-    """Return rows of SciPy's bsr as csr; the whole of it would hold every zero of its blocks."""
+    """Return rows of a SciPy bsr as csr. Converting all of it would store every zero of its blocks."""
     height = C.blocksize[0]
     of = [np.arange(*C.indptr[i : i + 2]) for i in rows // height]
     some, ends = np.concatenate(of), np.cumsum([0, *map(len, of)])

@@ -1,4 +1,4 @@
-"""What the tables of all experiments share."""
+"""Functions for the tables of all experiments."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from diagsparse._study import bench_cuda_tables
 from diagsparse._study.steps import ended
 
 Row = dict[str, Any]
-Tables = Iterable[tuple[str, Iterable[list[str]]]]  #: titles, if any, and cells, row by row, the head first
+Tables = Iterable[tuple[str, Iterable[list[str]]]]  #: titles, if any, and rows of cells, the header first
 
 
 def machine(report: dict[str, Any], dtypes: str = "float64") -> str:
-    """Return a line: the hardware, versions, what was run, the day, and whether other work disturbed it."""
+    """Return a line: the hardware, versions, dtypes, the date, and whether other work disturbed the run."""
     parts = [report["hardware"]["cpu"]]
     if report["device"] == "cuda":
         parts = [bench_cuda_tables.devices(report), *parts]
@@ -25,31 +25,31 @@ def machine(report: dict[str, Any], dtypes: str = "float64") -> str:
 
 
 def seconds(row: Row, name: str) -> str:
-    """Return the time of a column: "" where the row has none, ``fails`` where it failed."""
+    """Return the time of a column: "" if the row has none, ``fails`` if it failed."""
     if name not in row["times"]:
         return ""
     return columns.seconds(t) if (t := row["times"][name]) else "fails"
 
 
 def fastest(row: Row, columns: str | Iterable[str]) -> float | None:
-    """Return the seconds of the fastest of these columns, or of one; None where the row has none of them."""
+    """Return the seconds of one column, or of the fastest of several; None if the row has none of them."""
     names = (columns,) if isinstance(columns, str) else columns
     return min((t for name in names if (t := row["times"].get(name))), default=None)
 
 
 def speedup(row: Row, ours: str | Iterable[str], theirs: str | Iterable[str]) -> float | None:
-    """Return how many times as long the fastest of `theirs` takes as that of `ours`; None where a time is missing."""
+    """Return the time of the fastest of `theirs` divided by that of `ours`; None if a time is missing."""
     mine, other = fastest(row, ours), fastest(row, theirs)
     return other / mine if mine and other else None
 
 
-def with_share(taken: float, moved: int, bandwidth: float) -> str:
-    """Return a time, and beside it the share of the bandwidth at which it moves so many bytes."""
-    return f"{columns.seconds(taken)}, {columns.digits(moved / taken / bandwidth)}"
+def with_fraction(time: float, moved: int, bandwidth: float) -> str:
+    """Return a time, and the fraction of the bandwidth at which `moved` bytes are moved in this time."""
+    return f"{columns.seconds(time)}, {columns.digits(moved / time / bandwidth)}"
 
 
 def as_text(head: str, tables: Tables) -> str:
-    """Return a head and tables for a terminal."""
+    """Return a headline and tables as text for a terminal."""
     parts = [head]
     for title, rows in tables:
         cells = list(rows)
@@ -59,7 +59,7 @@ def as_text(head: str, tables: Tables) -> str:
 
 
 def as_section(head: str, tables: Tables) -> str:
-    """Return the same as Markdown for the docs, without tables that have a head alone."""
+    """Return the same as Markdown for the docs, without tables that have no rows."""
     parts = [f"{head}."]
     for title, rows in tables:
         if len(cells := list(rows)) > 1:

@@ -1,4 +1,4 @@
-"""The columns of an experiment's rows: who computes what in each, what is compared in them, and their times."""
+"""The columns of the rows of an experiment: their operations and libraries, their comparisons, and their times."""
 
 from __future__ import annotations
 
@@ -9,26 +9,33 @@ from typing import Any
 from diagsparse._study.bench_summary import Pair
 from diagsparse._study.timed_rows import Timed
 
-PEERS = ("SciPy", "MKL", "QuTiP", "cuSPARSE", "CuPy", "nvmath")  #: libraries, as the names of their columns begin
+PEERS = (
+    "SciPy",
+    "MKL",
+    "QuTiP",
+    "cuSPARSE",
+    "CuPy",
+    "nvmath",
+)  #: prefixes of their columns
 
 
 @dataclass(frozen=True)
 class Columns:
-    """How the names of columns are read: the fastest of `ours` is compared with every peer of the same operation."""
+    """The meaning of column names: the fastest of `ours` is compared with every peer of the same operation."""
 
-    operation: str = ""  #: of a column whose name has none of the `endings`
+    operation: str = ""  #: of columns whose names have none of the `endings`
     ours: tuple[str, ...] = ()
-    endings: Mapping[str, str] = field(default_factory=dict)  #: of a column's name: its operation
-    aliases: Mapping[str, str] = field(default_factory=dict)  #: names that say too little, and what they stand for
+    endings: Mapping[str, str] = field(default_factory=dict)  #: operations, by the ends of column names
+    aliases: Mapping[str, str] = field(default_factory=dict)  #: complete names for abbreviated ones
 
     def split(self, column: str) -> tuple[str, str]:
-        """Return the operation of a column, and the name of who computes it."""
+        """Return the operation of a column, and the name of its format or library."""
         column = self.aliases.get(column, column)
         end = next((end for end in self.endings if column.endswith(end)), "")
         return self.endings.get(end, self.operation), column.removesuffix(end)
 
     def times(self, row: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-        """Return the seconds of a row by operation and name, without columns that failed."""
+        """Return the seconds of a row by operation and name, without failed columns."""
         by_operation: dict[str, dict[str, float]] = {}
         for column, seconds in row["times"].items():
             operation, name = self.split(column)
@@ -37,7 +44,7 @@ class Columns:
         return by_operation
 
     def pairs(self, report: dict[str, Any]) -> Iterator[Pair]:
-        """Yield the fastest of ours beside every peer, row by row."""
+        """Yield the comparison of the fastest of `ours` with every peer, row by row."""
         for row in report["rows"]:
             for operation, times in self.times(row).items():
                 ours = min((name for name in self.ours if name in times), key=times.__getitem__, default="")
@@ -46,7 +53,7 @@ class Columns:
                         yield Pair(operation, row["name"], ours, peer, times[peer] / times[ours])
 
     def timed(self, report: dict[str, Any]) -> Iterator[Timed]:
-        """Yield the times of ours; `bandwidth` judges only what was timed on the report's device."""
+        """Yield the times of diagsparse, with a bandwidth only if they were measured on the device of the report."""
         device = report.get("device", "cpu")
         for row in report["rows"]:
             times = self.times(row)

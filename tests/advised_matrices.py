@@ -22,7 +22,7 @@ def full_blocks(n, each):
 SUITING = {
     "stencil": (lambda: gallery.stencil(5, (300, 301)), {"dia", "hm", "cdm"}),
     "band": (lambda: gallery.banded(20_000, 7, 7, seed=0), {"dia", "hm", "cdm"}),
-    "hollow": (lambda: gallery.heisenberg(14), {"mdia"}),
+    "masked diagonals": (lambda: gallery.heisenberg(14), {"mdia"}),
     "quasi-band": (lambda: gallery.quasi_band(20_000, 0.1, 95, 80, seed=0), {"qband"}),
     "random": (lambda: random(20_000, 8), {"csr"}),
     "full blocks": (lambda: full_blocks(16_000, 5), {"bmsparse"}),

@@ -1,4 +1,4 @@
-"""Arrays of the GPU libraries that a test meets, made and read in the same words; a library that is missing skips."""
+"""Arrays of GPU libraries, created and read by the same functions; tests of missing libraries are skipped."""
 
 import os
 import warnings
@@ -60,6 +60,6 @@ def read(name, y):
 
 
 def address(name, x):
-    """Return where the first element lies."""
+    """Return the address of the first element."""
     return {"cupy": lambda: x.data.ptr, "torch": lambda: x.data_ptr(), "own": lambda: x.ptr,
             "jax": lambda: x.unsafe_buffer_pointer()}[name]()  # fmt: skip

@@ -7,7 +7,7 @@ LIBRARIES = ["fast_matrix_market", "scipy.io"]  # those that can parse the text
 
 
 def market(kind: str, body: str) -> str:
-    """Return the text of a file: its banner, and what stands below."""
+    """Return the text of a file: its banner, and the lines below."""
     return f"%%MatrixMarket matrix {kind}\n{body}"
 
 

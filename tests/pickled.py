@@ -16,5 +16,5 @@ def unpickled(format, parts, shape, op, packing):
 
 
 def refuse_state(*state, words=()):
-    """Expect that no matrix is made of this state."""
+    """Expect that no matrix can be created from this state."""
     refused(lambda: unpickled(*state), *words)

@@ -1,4 +1,4 @@
-"""QuTiP with our layer for the tests: models, and stand-ins on the host for what lies on a GPU."""
+"""QuTiP with our layer for the tests: models, and stand-ins on the host for GPU types."""
 
 from functools import cache
 
@@ -17,7 +17,7 @@ QUIET = {"progress_bar": None}
 
 
 class HostSparse(layer.CudaSparse):
-    """An operator that is told to QuTiP as one on a GPU is, and lies on the host."""
+    """An operator on the host that is registered in QuTiP like one on a GPU."""
 
     device = "cpu"
 

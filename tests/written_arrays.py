@@ -68,7 +68,7 @@ def drop(a):
 
 
 def repeat(a):
-    """Have several entries at one place."""
+    """Create duplicate entries."""
     index = a.col if a.format == "coo" else a.indices
     index[:] = index // 2
 

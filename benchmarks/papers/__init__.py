@@ -1,1 +1,1 @@
-"""The experiments of the papers: a module and its tables for each, and what the papers print."""
+"""The experiments of the papers, with their tables and the printed results."""

@@ -1,7 +1,7 @@
 """cuSPARSE's product of a matrix in BSR and a vector, `cusparse<t>bsrmv`.
 
-cuSPARSE has no product of two such matrices. CuPy has neither matrices in BSR nor a binding of this function. So it is
-called through ctypes, in the library that the CUDA module has loaded.
+cuSPARSE has no product of two such matrices. CuPy supports neither matrices in BSR nor this function, so it is called
+through ctypes, in the library that the CUDA module has loaded.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from diagsparse._backends.libraries import CUSPARSE
 
 from ..experiment import Prepared
 
-_BY_ROWS = 0  # CUSPARSE_DIRECTION_ROW: of the values of a block
-_AS_IT_IS = 0  # CUSPARSE_OPERATION_NON_TRANSPOSE
+_BY_ROWS = 0  # CUSPARSE_DIRECTION_ROW: order of the values in a block
+_NON_TRANSPOSE = 0  # CUSPARSE_OPERATION_NON_TRANSPOSE
 _FUNCTIONS = {"float32": "cusparseSbsrmv", "float64": "cusparseDbsrmv"}
 
 
 def planned_matvec(a: sp.bsr_array, x: np.ndarray, where: Backend) -> Prepared:
-    """Return a call of ``A x`` on the GPU into memory that is ready, and that memory after a first call.
+    """Return a call of ``A x`` on the GPU that writes to preallocated memory, and the result of a first call.
 
     Parameters
     ----------
     a : scipy.sparse.bsr_array
         float32 or float64, with square blocks.
     x : numpy.ndarray
-        Of the type of `a`, as long as its rows.
-    where : Place
+        A vector with the dtype of `a`.
+    where : Backend
         The first GPU.
 
     Raises
     ------
     NotImplementedError
-        For another GPU: cuSPARSE works on the current one.
+        For other GPUs, because cuSPARSE uses the current device.
     RuntimeError
-        With cuSPARSE's name of the error.
+        If cuSPARSE returns an error; the message is its name.
     """
     if where.index:
         raise NotImplementedError(f"cuSPARSE's bsr on {where.name}; it is timed on the first GPU alone")
@@ -58,7 +58,7 @@ def planned_matvec(a: sp.bsr_array, x: np.ndarray, where: Backend) -> Prepared:
     one, zero = number(1), number(0)
     sizes = (ctypes.c_int(n) for n in (a.shape[0] // side, a.shape[1] // side, len(a.indices)))
     arguments = (
-        handle, _BY_ROWS, _AS_IT_IS, *sizes, ctypes.byref(one), description, _pointer(values), _pointer(indptr),
+        handle, _BY_ROWS, _NON_TRANSPOSE, *sizes, ctypes.byref(one), description, _pointer(values), _pointer(indptr),
         _pointer(indices), ctypes.c_int(side), _pointer(vector), ctypes.byref(zero), _pointer(y),
     )  # fmt: skip
     _check(library, library.cusparseSetStream(handle, ctypes.c_void_p(streams.current(where.index))))
@@ -69,7 +69,7 @@ def planned_matvec(a: sp.bsr_array, x: np.ndarray, where: Backend) -> Prepared:
 
 @dataclass(frozen=True)
 class _Product:
-    """A call of a function of cuSPARSE; the arrays that its arguments point to live as long as it does."""
+    """A call of a cuSPARSE function, which holds references to the arrays of its arguments."""
 
     library: Any
     function: Callable[..., int]
@@ -88,7 +88,7 @@ def _pointer(array: Any) -> ctypes.c_void_p:
 
 @cache
 def _context() -> tuple[Any, ctypes.c_void_p, ctypes.c_void_p]:
-    """Return cuSPARSE, a handle of it, and the description of a general matrix with indices from 0."""
+    """Return cuSPARSE, a handle, and the description of a general matrix with zero-based indices."""
     library = ctypes.CDLL(CUSPARSE)
     library.cusparseGetErrorName.restype = ctypes.c_char_p
     handle, description = ctypes.c_void_p(), ctypes.c_void_p()

@@ -1,16 +1,16 @@
-"""The experiments of the paper that HM and CDM come from, on this machine.
+"""The experiments of the paper that introduced HM and CDM, on this machine.
 
 Haque, Parvez, Hossain, "GPU Algorithms for Structured Sparse Matrix Multiplication with Diagonal Storage Schemes",
 Algorithms 17(1):31, 2024: figures 6 and 7 (squares of bands), tables 1 and 2 (products of random diagonals). The
 paper's times come from a TITAN Xp and one core of its host. Here the paper's own kernels run beside the default ones,
 SciPy and cuSPARSE, in double precision. The report names the kernel that ran in each column.
 
-A band of the paper's bandwidth w has w diagonals on each side of the main one here. The paper defines a lower and an
-upper bandwidth, and prints no count of a band's nonzeros that would tell. Diagonals at random are drawn as
-`gallery.random_diagonals` does, which fits the counts of tables 1 and 2.
+A bandwidth of w in the paper is taken as w diagonals on each side of the main one. The paper defines a lower and an
+upper bandwidth, but prints no numbers of nonzeros of bands that would confirm this. Random diagonals are those of
+`gallery.random_diagonals`, which fit the counts of tables 1 and 2.
 
-It takes a minute and a half on a GPU, and gives the columns of the CPU alone without one. With --quick the matrices are
-small.
+It takes a minute and a half on a GPU. Without a GPU, only the columns of the CPU are run. With --quick, the matrices
+are small.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from ..timed_columns import Columns
 
 @dataclass(frozen=True)
 class Product:
-    """One product of the paper; its times in milliseconds, where it prints them."""
+    """One product of the paper, with its times in milliseconds if they are printed."""
 
     source: str
     n: int
-    a: int  #: diagonals of A; of a band, those on each side of the main one
+    a: int  #: number of diagonals of A; for a band, on each side of the main diagonal
     b: int
     nz: tuple[int, int, int] | None = None  #: nonzeros of A, B and C
     cpu_ms: float | None = None
@@ -91,8 +91,8 @@ GPU = (("cdm", "tiled"), ("hm", "atomic"), ("hm", "atomic_split"), ("hm", "entry
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the products.
 
-    A row has ``kernel`` (that of hm by default, on this device), ``nnz`` (of A and B), ``product_nnz`` (of C), and
-    ``nz``, what the paper prints of the three.
+    A row contains ``kernel`` (the default of hm on this device), ``nnz`` (of A and B), ``product_nnz`` (of C), and
+    ``nz`` (the printed numbers of nonzeros of all three).
     """
     for e in PRODUCTS:
         yield f"{e.source}, n = {e.n}, {e.a} x {e.b}", partial(_run, e, 0.04 if quick else 1.0)
@@ -100,9 +100,9 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
 
 def _run(product: Product, scale: float, where: Backend) -> dict[str, Any]:
     A, B = product.operands(scale)
-    paper = {} if A.shape[0] == product.n else {"nz": None, "cpu_ms": None, "cuda_ms": None}  # of the paper's sizes
-    found = {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "product_nnz": None, "kernel": ""}
-    row: dict[str, Any] = asdict(product) | paper | found
+    paper = {} if A.shape[0] == product.n else {"nz": None, "cpu_ms": None, "cuda_ms": None}
+    counts = {"n": A.shape[0], "nnz": [A.nnz, B.nnz], "product_nnz": None, "kernel": ""}
+    row: dict[str, Any] = asdict(product) | paper | counts
     fill(row, _contenders(A, B, where, row), SampledMatmul(A, B))
     return row
 
@@ -159,14 +159,14 @@ def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _nonzeros(row: dict[str, Any]) -> str:
-    """Return how many nonzeros C has, and in brackets how many the paper's has."""
+    """Return the number of nonzeros of C, and that of the paper in brackets."""
     ours, paper = row["product_nnz"], row["nz"]
     return (f"{ours:,}" if ours else "") + (f" ({paper[2]:,})" if paper else "")
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def draw(report: dict[str, Any]) -> Any:
-    """Draw figures 6 and 7 and tables 1 and 2 as a picture: times over n, over the band, over the diagonals."""
+    """Draw figures 6 and 7 and tables 1 and 2: times over the order, the bandwidth, and the number of diagonals."""
     colors = dict(zip(_columns(report), (GREY, PURPLE, YELLOW, GREEN, ORANGE, "#cc9966", SKY, BLUE, "black")))
     figure = new_figure(11.2, 3.6)
     sources = ("figure 6", "figure 7", "table 1", "table 2")

@@ -1,14 +1,15 @@
-"""The experiments of the paper that qband comes from, on this machine.
+"""The experiments of the paper that introduced qband, on this machine.
 
 Vooturi and Kothapalli, "Parallel Algorithm for Quasi-Band Matrix-Matrix Multiplication", 2016: products C = A A of the
 matrices in its tables 2 and 3, and of synthetic ones of order 16000 (experiments 1 to 3: how full the bands are, how
-full the matrix is, and where the remainder lies). The paper's matrices are read where the folder DIAGSPARSE_MATRICES
-has them. Stand-ins take the place of the others. On a CPU their orders are a quarter of the paper's, but 5000 at least.
+full the matrix is, and the positions of the remainder). The paper's matrices are read from the folder
+DIAGSPARSE_MATRICES if it contains them, and replaced by stand-ins otherwise. On a CPU, the orders of stand-ins are a
+quarter of the paper's, but at least 5000.
 
-Every product runs with the default partition, which takes the fewest bytes, and with the paper's own. With the latter
-the paper's algorithm 3 runs, too, stage by stage. Plans are compared with plans, and products that plan anew with those
-of libraries that do, with the partition of a csr matrix and without. Beyond the paper: double precision, and products
-with vectors.
+Every product runs with the default partition, which needs the fewest bytes, and with that of the paper. With the
+latter, the paper's algorithm 3 runs as well, stage by stage. Planned products are compared with planned products, and
+unplanned ones with those of libraries without plans, with and without the time to partition a csr matrix. Beyond the
+paper: double precision, and products with vectors.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ from ..experiment import (
     Experiment,
     NamedRow,
     Prepared,
+    cached_maker,
     called,
     fill,
-    made_once,
     matrix_files,
+    on_device,
     planned_matvec,
     planned_square,
     square,
-    there,
 )
 from ..square_check import SampledSquare
 from ..timed_columns import Columns
@@ -65,49 +66,49 @@ from .paper_002_tables import (
 )
 
 ORDER = 16_000
-SMALL = 5000  #: rows that a stand-in has at least, but for --quick; the paper's where that is smaller
+SMALL = 5000  #: least number of rows of a stand-in without --quick, unless the matrix of the paper is smaller
 DTYPES = ("float32", "float64")
-MUCH = 8  #: times the bytes of csr: dia is left out
-_SEARCHES = 3 * 10**7  #: of the paper's algorithm on a CPU, at most
-_SAMPLES = 3  #: of the stages, one where they take seconds
+MUCH = 8  #: dia is left out if it needs more than this many times the bytes of csr
+_SEARCHES = 3 * 10**7  #: largest number of searches in the algorithm of the paper on a CPU
+_SAMPLES = 3  #: measurements of the stages, or one if they take seconds
 
 
 @dataclass(frozen=True)
-class Made:
+class Operand:
     """A matrix of the experiments."""
 
     matrix: Any  #: in SciPy's csr
-    built: np.ndarray | None = None  #: of a stand-in, the diagonals of its bands
-    other_nnz: int | None = None  #: of one that has been read, the nonzeros of A A of its stand-in
+    built: np.ndarray | None = None  #: the offsets of the bands of a stand-in
+    other_nnz: int | None = None  #: for a matrix from a file, the nonzeros of A A of its stand-in
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """One matrix: of the paper's tables, or a synthetic one with these properties."""
+    """A matrix from the tables of the paper, or a synthetic one with these properties."""
 
     source: str
     what: str
     printed: Printed | None = None
-    options: dict[str, Any] = field(default_factory=dict)  #: of the gallery
+    options: dict[str, Any] = field(default_factory=dict)  #: options of `gallery.quasi_band`
 
-    def make(self, scale: float) -> Made:
-        """Return the matrix; all but those that are read have that share of the paper's rows."""
+    def make(self, scale: float) -> Operand:
+        """Return the matrix; if it is not read from a file, its number of rows is multiplied by `scale`."""
         if self.printed is None:
-            return Made(gallery.quasi_band(round(ORDER * scale), seed=0, **self.options))
+            return Operand(gallery.quasi_band(round(ORDER * scale), seed=0, **self.options))
         if path := matrix_files().get(self.what):
             other = stand_in(self.printed)[0]
-            return Made(read_floats(path).to_scipy("csr"), None, (other @ other).nnz)
-        return Made(*stand_in(self.printed, scale))
+            return Operand(read_floats(path).to_scipy("csr"), None, (other @ other).nnz)
+        return Operand(*stand_in(self.printed, scale))
 
     def scale(self, where: Backend, quick: bool) -> float:
-        """Return the share of the paper's rows that the matrix has."""
+        """Return the number of rows relative to the paper."""
         if quick or where is not CPU:
             return 0.03 if quick else 1.0
         return max(0.25, min(1.0, SMALL / self.printed.rows)) if self.printed else 0.25
 
 
 def matrices(quick: bool) -> Iterator[Matrix]:
-    """Yield the sweeps and the tables; few of them where it is to be quick."""
+    """Yield the matrices of the experiments and of the tables; only a few if `quick`."""
     shares = (80, 95) if quick else (50, 60, 70, 80, 85, 90, 95, 99)
     for layout in ("random", "row_block", "column_block"):
         for share in shares:
@@ -124,30 +125,29 @@ def matrices(quick: bool) -> Iterator[Matrix]:
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield each matrix in both precisions.
 
-    A row has ``formats`` (column: the format of C, by which its product was made), ``partitions`` (name: the properties
-    of the bands that it finds; ``"built"`` are those of a stand-in), ``rest`` (where a stand-in's lies),
-    ``product_nnz`` (nonzeros of C, None where it does not fit the memory), ``stand_in_product_nnz`` (the same of what
-    would stand in for a matrix that has been read), and the seconds of one partition and product by ``stages`` (in
-    qband) and ``algorithm`` (the paper's).
+    A row contains ``formats`` (column: the format of C), ``partitions`` (name: the properties of its bands; ``"built"``
+    are those of a stand-in), ``rest`` (the positions of the remainder of a stand-in), ``product_nnz`` (nonzeros of C,
+    None if it does not fit in memory), ``stand_in_product_nnz`` (the same for the stand-in of a matrix from a file),
+    and the seconds of one partition and product by ``stages`` (in qband) and ``algorithm`` (of the paper).
     """
-    make = made_once()
+    make = cached_maker()
     for e in matrices(quick):
         for dtype in DTYPES:
             yield f"{e.source}: {e.what}, {dtype}", partial(_run, e, partial(make, e, e.scale(where, quick)), dtype)
 
 
-def _run(one: Matrix, make: Callable[[], Made], dtype: str, where: Backend) -> dict[str, Any]:
-    made = make()
-    a = made.matrix.astype(dtype)
+def _run(one: Matrix, make: Callable[[], Operand], dtype: str, where: Backend) -> dict[str, Any]:
+    operand = make()
+    a = operand.matrix.astype(dtype)
     csr = array(a, "csr", device=where.name)
     q, papers = (csr.asformat("qband", partition=name) for name in ("bytes", "paper"))
     row: dict[str, Any] = {
-        "source": one.source, "what": one.what, "stands_in": made.built is not None, "dtype": dtype,
+        "source": one.source, "what": one.what, "stands_in": operand.built is not None, "dtype": dtype,
         "n": a.shape[0], "nnz": a.nnz, "options": one.options, "formats": {}, "product_nnz": None,
-        "stand_in_product_nnz": made.other_nnz,
-        "rest": one.printed.where if one.printed and made.built is not None else "",
+        "stand_in_product_nnz": operand.other_nnz,
+        "rest": one.printed.where if one.printed and operand.built is not None else "",
         "paper": asdict(one.printed) if one.printed else None,
-        "partitions": _partitions(csr, {"bytes": q.offsets, "paper": papers.offsets, "built": made.built}),
+        "partitions": _partitions(csr, {"bytes": q.offsets, "paper": papers.offsets, "built": operand.built}),
     }  # fmt: skip
     fill(row, _products(a, csr, q, papers, where, row), SampledSquare(a))
     x = vector(a.shape[1], a.dtype)
@@ -168,19 +168,19 @@ def _partitions(csr: SparseArray, chosen: dict[str, np.ndarray | None]) -> dict[
 
 
 def _stages(csr: SparseArray, failed: bool, kernel: str | None = None, **partition: Any) -> dict[str, float]:
-    """Return the seconds of one partition of A and of the stages of one product in qband; nothing where it failed.
+    """Return the seconds of one partition of A and of the stages of one product in qband; an empty dict if it failed.
 
-    The quickest of some samples, since the first one finds nothing in the caches and no memory at hand. Nothing, too,
-    where a product in qband does not fit the memory, for one in csr may.
+    This is the fastest of some samples, because the first one runs with cold caches and new memory. The dict is empty
+    as well if a product in qband does not fit in memory, although one in csr may fit.
     """
-    made: list[dict[str, float]] = []
+    samples: list[dict[str, float]] = []
     with suppress(MemoryError):
-        while not failed and len(made) < _SAMPLES and (not made or sum(made[-1].values()) < 1):
+        while not failed and len(samples) < _SAMPLES and (not samples or sum(samples[-1].values()) < 1):
             start = clock(csr)
             q = csr.asformat("qband", **partition)
             seconds = clock(csr) - start
-            made.append({"partition": seconds} | q.matmul(q, format="qband", kernel=kernel, profile=True)[1])
-    return min(made, key=lambda stages: sum(stages.values()), default={})
+            samples.append({"partition": seconds} | q.matmul(q, format="qband", kernel=kernel, profile=True)[1])
+    return min(samples, key=lambda stages: sum(stages.values()), default={})
 
 
 def _partitioned_square(csr: SparseArray, partition: str) -> SparseArray:
@@ -194,14 +194,14 @@ def _products(
     seconds = Clock(where, budget=0.1, samples=7)
 
     def ours(name: str, prepare: Callable[[], Prepared]) -> Contender:
-        def noted() -> Prepared:
+        def recorded() -> Prepared:
             call, C = prepare()
             row["formats"][name] = C.format
             if name == "csr planned":
                 row["product_nnz"] = C.nnz
             return call, C
 
-        return name, noted, seconds
+        return name, recorded, seconds
 
     yield ours(PLANNED, partial(planned_square, q))
     yield ours(ONCE, partial(square, q))
@@ -226,7 +226,7 @@ def _products(
 
 def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.05, samples=9)
-    z = there(x, where)
+    z = on_device(x, where)
     yield f"qband{VECTOR}", partial(planned_matvec, q, z), seconds
     yield f"csr{VECTOR}", partial(planned_matvec, csr, z), seconds
     if len(csr._summary().offsets) * a.shape[0] * a.dtype.itemsize <= MUCH * csr.nbytes:

@@ -1,9 +1,9 @@
-"""The matrices of tables 2 and 3 of the paper that qband comes from: what it prints, and what stands in for them.
+"""The matrices in tables 2 and 3 of the paper that introduced qband: the printed properties, and stand-ins.
 
-A stand-in has the printed rows, nonzeros, bands, diagonals and distances of bands. A band is fuller in its middle, as
-the paper's rule for bands asks of a pivot. Where the rest lies follows the paper where it says so: Chebyshev3's in the
-first four rows, trdheim's at most 531 diagonals away. Of the others it says nothing. Theirs, which come from meshes,
-lies in strips that run along the main diagonal and change their distance; Sieber's lies anywhere.
+A stand-in has the printed numbers of rows, nonzeros, bands and diagonals, and the printed distances of bands. Bands are
+fuller in the middle, as the paper's rule for bands requires for a pivot. The positions of the remainder follow the
+paper where it states them: Chebyshev3 has them in the first four rows, and trdheim within 531 diagonals. For matrices
+from meshes, they are in strips along the main diagonal at varying distances; for Sieber, they are random.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from numpy.typing import NDArray
 from diagsparse._formats import bands
 from diagsparse._gallery import quasi
 
-_RUNS = 16  #: distances that a strip has, each for as many rows
-_FULLER = 0.3  #: by how much at most the middle of a band is fuller than the band as a whole, and its sides emptier
+_RUNS = 16  #: number of distances of a strip, each for the same number of rows
+_FULLER = 0.3  #: largest difference between the occupancy of a band in its middle and on average
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A matrix as tables 2 and 3 print it, and where its nonzeros beside the bands lie."""
+    """The printed properties of a matrix in tables 2 and 3, and the positions of the nonzeros outside of the bands."""
 
     name: str
     rows: int
     nnz: int
-    outside: int  #: nonzeros beside the bands
+    outside: int  #: nonzeros outside of the bands
     bands: int
     diagonals: int
     occupancy: float
     spread: float | None = None
     percentage: float | None = None
-    first_rows: int = 0  #: that hold all of these nonzeros, as the text says
-    within: int = 0  #: the same of diagonals, on each side of the main one
-    mesh: bool = True  #: the rest lies in strips; else anywhere
+    first_rows: int = 0  #: number of first rows that contain the remainder, from the text of the paper
+    within: int = 0  #: number of diagonals on each side of the main one that contain the remainder
+    mesh: bool = True  #: whether the remainder is in strips, otherwise at random
 
     @property
     def where(self) -> str:
-        """Where the stand-in's rest lies, in words; empty without a rest."""
+        """Description of the positions of the remainder of the stand-in; "" without a remainder."""
         if not self.outside:
             return ""
         if self.first_rows:
@@ -79,7 +79,7 @@ TABLES = {
 
 
 def stand_in(printed: Printed, scale: float = 1.0) -> tuple[Any, NDArray[np.int64]]:
-    """Return a matrix of the printed properties, with that share of the rows, and the diagonals of its bands."""
+    """Return a matrix with the printed properties and `scale` times the rows, and the offsets of its bands."""
     n = max(4 * printed.diagonals, round(printed.rows * scale))
     offsets, weights = _bands(printed, n)
     positions = int(bands.lengths((n, n), offsets).sum())
@@ -92,9 +92,9 @@ def stand_in(printed: Printed, scale: float = 1.0) -> tuple[Any, NDArray[np.int6
 
 
 def _bands(printed: Printed, n: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the diagonals of bands that are equally far apart, and of each 1 in the middle of its band, -1 outside."""
+    """Return the offsets of equidistant bands, and weights from 1 in the middle of a band to -1 at its sides."""
     count, diagonals = printed.bands, printed.diagonals
-    pairs = count * (count * count - 1) / 6  # the sum of distances, where neighbours lie 1 apart
+    pairs = count * (count * count - 1) / 6  # the sum of distances, if neighbours have distance 1
     apart = printed.spread / 100 * n / pairs if printed.spread and pairs else n / (4 * count)
     widths = np.diff(np.arange(count + 1) * diagonals // count)
     apart = max(apart, int(widths.max()) + 1)
@@ -104,9 +104,9 @@ def _bands(printed: Printed, n: int) -> tuple[NDArray[np.int64], NDArray[np.floa
     return np.concatenate(offsets), np.concatenate(middle)
 
 
-# ---- the rest -----------------------------------------------------------------------------------------------------
+# ---- the remainder-------------------------------------------------------------------------------------------------
 def _rest(printed: Printed, n: int) -> Any:
-    """Return what draws the places of the rest, see `quasi.Layout`; also given their count and a generator."""
+    """Return a `quasi.Layout` with the additional arguments `count` and `rng`, which returns random positions."""
     if printed.first_rows:
         return partial(_in_first_rows, rows=printed.first_rows)
     if printed.mesh:
@@ -117,7 +117,7 @@ def _rest(printed: Printed, n: int) -> Any:
 def _in_first_rows(
     n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator, rows: int
 ) -> NDArray[np.int64]:
-    """Return so many places off the bands in the first rows."""
+    """Return `count` positions outside of the bands in the first rows."""
     row, column = np.nonzero(~banded[np.arange(n) - np.arange(rows)[:, None] + n])
     return rng.choice(row * n + column, min(count, len(row)), replace=False, shuffle=False)
 
@@ -125,16 +125,16 @@ def _in_first_rows(
 def _in_strips(
     n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator, reach: int
 ) -> NDArray[np.int64]:
-    """Return so many places off the bands, in two mirrored strips of neighbouring columns within `reach` diagonals.
+    """Return `count` positions outside of the bands, in two mirrored strips of columns within `reach` diagonals.
 
-    Matrices of meshes look like this: the next line of the mesh lies at a distance that changes from line to line. The
-    diagonals beside a band stay empty, or the band would go on there.
+    Matrices from meshes look like this: the distance to the next line of the mesh varies from line to line. Diagonals
+    next to a band remain empty, because they would extend the band.
     """
     free = ~(banded | np.roll(banded, 1) | np.roll(banded, -1))
-    first = int(np.argmax(free[n:]))  # beside the band of the main diagonal
+    first = int(np.argmax(free[n:]))  # next to the band of the main diagonal
     rows = np.arange(n)
     length = -(-n // _RUNS)
-    where = rng.random(-(-n // length))  # of each run, in the room that its strip has
+    where = rng.random(-(-n // length))  # position of each run of rows in the free space of its strip
     width = count // (2 * n) + 1
     while True:
         distances = (first + where * max(1, reach - width - first + 1)).astype(np.int64)

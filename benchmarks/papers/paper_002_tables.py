@@ -1,4 +1,4 @@
-"""What the paper that qband comes from prints, beside what `paper_002` finds: tables and a picture."""
+"""The results of `paper_002` compared with those of the paper that introduced qband: tables and a picture."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ..tables import Tables, machine, seconds, speedup
 PLANNED, ONCE, FROM_CSR = "qband planned", "qband", "qband from csr"
 PAPERS_PLANNED, PAPERS_ONCE, PAPERS_FROM_CSR = "paper planned", "paper", "paper from csr"
 SEGMENTS, VECTOR = "paper segments", ", A x"
-PLANNED_PEERS = ("cuSPARSE", "csr planned")  #: what plans are compared with
-PEERS = ("CuPy csr", "MKL csr", "SciPy csr")  #: the same of products that plan anew, with the partition or without
+PLANNED_PEERS = ("cuSPARSE", "csr planned")  #: compared with planned products
+PEERS = ("CuPy csr", "MKL csr", "SciPy csr")  #: compared with unplanned products, with or without the partition
 COMPARED = {PLANNED: PLANNED_PEERS, PAPERS_PLANNED: PLANNED_PEERS, ONCE: PEERS, FROM_CSR: PEERS, PAPERS_FROM_CSR: PEERS}
-_THEIRS = {"CuPy csr": "cuSPARSE (CuPy)", "cuSPARSE": "cuSPARSE, reused"}  #: what some are called in the summary
+_THEIRS = {"CuPy csr": "cuSPARSE (CuPy)", "cuSPARSE": "cuSPARSE, reused"}  #: names of columns in the summary
 HEADLINE = {"table 2": 5, "table 3": 2}  #: the paper's mean speedups over cuSPARSE
-_CROSSING = {"random": 85}  #: percent in the bands from which the paper's product is faster, where it says so
+_CROSSING = {"random": 85}  #: percentage in the bands from which the product of the paper is faster, if stated
 
 Compared = tuple[str, str]
-"""A column of ours, and what it is compared with."""
+"""A column of diagsparse, and the column with which it is compared."""
 
 
 def compared(report: dict[str, Any]) -> list[Compared]:
-    """Return what is compared in a report: plans with plans, products that plan anew with each other."""
+    """Return the comparisons in a report: planned products, and unplanned products."""
     named = {name for row in report["rows"] for name in row["times"]}
     return [(ours, peer) for ours, peers in COMPARED.items() for peer in peers if {ours, peer} <= named]
 
@@ -38,7 +38,7 @@ def _over(pair: Compared) -> str:
 
 
 def tables(report: dict[str, Any]) -> Tables:
-    """Yield titles and cells: mean speedups, the matrices, products of two, their stages, products with vectors."""
+    """Yield titles and cells: mean speedups, matrices, squares, their stages, and products with vectors."""
     yield "How many times as fast: geometric means (the slowest row to the fastest)", _means(report)
     yield "Share of the nonzeros in the bands from which on products are faster (%)", _crossings(report)
     yield "Matrices (the paper's figures in brackets; * stands in for the paper's)", _matrices(report)
@@ -57,8 +57,8 @@ def _means(report: dict[str, Any]) -> Iterator[list[str]]:
         cells = []
         for pair in pairs:
             ratios = [ratio for row in rows if (ratio := speedup(row, *pair))]
-            found = (columns.digits(one(ratios)) for one in (geometric_mean, min, max) if ratios)
-            cells.append("{}x ({} to {})".format(*found) if ratios else "")
+            means = (columns.digits(one(ratios)) for one in (geometric_mean, min, max) if ratios)
+            cells.append("{}x ({} to {})".format(*means) if ratios else "")
         yield [source, dtype, *cells, f"{HEADLINE[source]}x" if source in HEADLINE else ""]
 
 
@@ -72,17 +72,17 @@ def _crossings(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _crossing(rows: list[dict[str, Any]], pair: Compared) -> str:
-    """Return the share in the bands from which on all rows are faster, "none" where the last is not."""
+    """Return the percentage in the bands from which on all rows are faster, or "none"."""
     ratios = {row["options"]["band_percentage"]: ratio for row in rows if (ratio := speedup(row, *pair))}
     start = next((s for s in sorted(ratios) if all(r > 1 for at, r in ratios.items() if at >= s)), None)
     return "none" if start is None else str(start)
 
 
 # ---- matrices -----------------------------------------------------------------------------------------------------
-def _found(row: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return the properties by the first of these partitions that the row has, or by bytes."""
-    made = row["partitions"]
-    return next((made[name] for name in (*names, "bytes") if name in made), {})
+def _properties(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the properties of the first of these partitions in the row, or of the partition by bytes."""
+    partitions = row["partitions"]
+    return next((partitions[name] for name in (*names, "bytes") if name in partitions), {})
 
 
 def _matrices(report: dict[str, Any]) -> Iterator[list[str]]:
@@ -93,14 +93,14 @@ def _matrices(report: dict[str, Any]) -> Iterator[list[str]]:
     for row in report["rows"]:
         if row["dtype"] != "float32":
             continue
-        found, paper = _found(row, "built", "paper"), row["paper"] or {}
+        bands, paper = _properties(row, "built", "paper"), row["paper"] or {}
         product, other = row["product_nnz"], row["stand_in_product_nnz"]
         yield [
             _name(row),
             f"{row['n']:,}",
             f"{row['nnz']:,}",
-            *(_beside(str(found[name]), paper.get(key)) for name, key in _COUNTS.items()),
-            *(_beside(f"{found[name]:.2f}", paper.get(key)) for name, key in _SHARES.items()),
+            *(_with_printed(str(bands[name]), paper.get(key)) for name, key in _COUNTS.items()),
+            *(_with_printed(f"{bands[name]:.2f}", paper.get(key)) for name, key in _SHARES.items()),
             row["rest"],
             f"{product:,}" if product else "",
             f"{other:,}, {columns.digits(other / product)}x" if product and other else "",
@@ -113,22 +113,22 @@ def _partitions(report: dict[str, Any]) -> Iterator[list[str]]:
     for row in report["rows"]:
         named.setdefault(_name(row), {})[row["dtype"]] = row
     for name, by_dtype in named.items():
-        by_bytes = [_found(by_dtype[dtype]) if dtype in by_dtype else {} for dtype in ("float32", "float64")]
+        by_bytes = [_properties(by_dtype[dtype]) if dtype in by_dtype else {} for dtype in ("float32", "float64")]
         papers = next(iter(by_dtype.values()))["partitions"].get("paper", {})
-        yield [name, *(_counts(found) for found in (*by_bytes, papers))]
+        yield [name, *(_counts(bands) for bands in (*by_bytes, papers))]
 
 
-def _counts(found: dict[str, Any]) -> str:
-    if not found:
+def _counts(bands: dict[str, Any]) -> str:
+    if not bands:
         return ""
-    return f"{found['band_count']}, {found['diagonal_count']}, {found['band_percentage']:.2f}"
+    return f"{bands['band_count']}, {bands['diagonal_count']}, {bands['band_percentage']:.2f}"
 
 
 _COUNTS = {"band_count": "bands", "diagonal_count": "diagonals"}
 _SHARES = {"band_occupancy": "occupancy", "band_percentage": "percentage", "band_spread": "spread"}
 
 
-def _beside(ours: str, paper: Any) -> str:
+def _with_printed(ours: str, paper: Any) -> str:
     return ours if paper is None else f"{ours} ({paper})"
 
 
@@ -161,7 +161,7 @@ def _stages(report: dict[str, Any], field: str) -> Iterator[list[str]]:
 
 
 def summary(report: dict[str, Any]) -> str:
-    """Return the mean speedups as Markdown, for the page of the format."""
+    """Return the mean speedups as Markdown, for the page about the format."""
     return columns.markdown(list(_means(report)))
 
 
@@ -172,7 +172,7 @@ def head(report: dict[str, Any]) -> str:
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def draw(report: dict[str, Any]) -> Any:
-    """Draw figures 2 and 3 (c) as a picture: speedups over the share in the bands, and what the stages take."""
+    """Draw figures 2 and 3 (c): speedups over the percentage in the bands, and the times of the stages."""
     figure = new_figure(12.8, 3.9)
     left, middle, right = figure.subplots(1, 3)
     pairs = compared(report)
@@ -184,7 +184,7 @@ def draw(report: dict[str, Any]) -> Any:
 
 
 def _plot_speedups(axes: Any, report: dict[str, Any], pair: Compared | None) -> None:
-    """Draw how many times as fast one column is as another in experiment 3."""
+    """Draw the speedups of one column over another in experiment 3."""
     for layout, color in zip(("random", "row_block", "column_block"), (BLUE, ORANGE, GREEN), strict=True):
         for dtype, style in (("float32", ".-"), ("float64", ".:")):
             rows = [
@@ -202,7 +202,7 @@ def _plot_speedups(axes: Any, report: dict[str, Any], pair: Compared | None) -> 
 
 
 def _plot_stages(axes: Any, report: dict[str, Any]) -> None:
-    """Draw the share of each stage of the paper's algorithm on the matrices of table 3, as figure 2 does."""
+    """Draw the fraction of each stage of the paper's algorithm for the matrices of table 3, as in figure 2."""
     of = [row for row in report["rows"] if row["source"] == "table 3" and row["dtype"] == "float32"]
     rows = [row for row in of if row["algorithm"]]
     names, below = list(dict.fromkeys(name for row in rows for name in row["algorithm"])), np.zeros(len(rows))

@@ -1,4 +1,4 @@
-"""What the paper that ellcsr comes from prints, beside what `paper_003` finds: tables and a picture."""
+"""The results of `paper_003` compared with those of the paper that introduced ellcsr: tables and a picture."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YE
 
 from ..tables import Tables, seconds, speedup
 
-# Of matrix 1 to 10. Table 3: nonzeros of the expansion space, length of the longest row; table 5: MB (of 2^20 bytes) as
-# csr, ell, sliced ell and in the paper's format; table 9: milliseconds of cuSPARSE's csr, of CSR5 and of the paper.
+# For matrices 1 to 10. Table 3: nonzeros in the expansion space, length of the longest row; table 5: MB (2^20 bytes) in
+# csr, ell, sliced ell and the paper's format; table 9: milliseconds of cuSPARSE's csr, CSR5 and the paper's kernel.
 PAPER = (
     (9_678_327, 1074, 356.44, 407.25, 397.13, 356.76, 12.6567, 7.3672, 3.3661),
     (9_673_031, 1069, 356.46, 398.25, 395.06, 356.70, 12.8334, 8.1694, 3.3573),
@@ -28,29 +28,34 @@ PAPER = (
     (9_670_316, 1064, 356.44, 405.00, 403.13, 356.67, 13.3568, 7.8349, 3.3471),
 )
 REFERENCE = 21_463_040  # nonzeros of the reference region, of each matrix
-# Table 4: sparsity of the reference region, of each matrix; of the expansion region and of all, of matrix 1 to 10. The
-# paper divides by the places of 0.1 and 0.9 of the columns, which are no whole numbers.
+# Table 4: sparsity of the reference region of each matrix; sparsities of the expansion region and of the matrix for
+# matrices 1 to 10. The paper divides by 0.1 and 0.9 of the number of elements, which are not integers.
 REFERENCE_SPARSITY = 0.800110
 SPARSITY = (
     (0.989985, 0.970997), (0.989990, 0.971002), (0.989997, 0.971008), (0.989993, 0.971005), (0.989994, 0.971005),
     (0.989990, 0.971002), (0.989997, 0.971008), (0.989993, 0.971005), (0.990002, 0.971013), (0.989993, 0.971005),
 )  # fmt: skip
-# Slices of sliced ell in table 5. The paper does not say, but its bytes are 12 for each of so many equal slices of
-# whole columns: of 8192 rows, a column of one slice is 0.09375 MB, and each printed figure is a multiple of that.
+# Number of slices of sliced ell in table 5. The paper does not state it, but the bytes correspond to 12 bytes per
+# element in this number of equal slices: with 8192 rows, a column of one slice has 0.09375 MB, and each printed number
+# is a multiple of that.
 SLICES = 4
-# Table 10, of ten matrices of this order: average seconds of cuSPARSE, CSR5 and the paper's kernel.
+# Table 10, for ten matrices of this order: average seconds of cuSPARSE, CSR5 and the paper's kernel.
 TABLE_10_ORDER = 1_048_576
 TABLE_10 = (12.5761, 7.9806, 3.1831)
 BYTES = ("csr", "ell", "sell", "ellcsr")  # the formats of table 5
-TIMES = ("cuSPARSE", "CSR5", "warp2")  # what table 9 times
+TIMES = ("cuSPARSE", "CSR5", "warp2")  # the kernels in table 9
 SCIPY = "SciPy csr"
-BLOCKS = {16: "blocks of 16", 32: "blocks of 32", 64: "blocks of 64"}  # threads of a block: our columns
-SHORT = {  # ellcsr with columns of so many bits and values of a type: our columns
+BLOCKS = {
+    16: "blocks of 16",
+    32: "blocks of 32",
+    64: "blocks of 64",
+}  # by threads per block
+SHORT = {  # columns of the report: ellcsr with these bits per column index and this dtype
     "16 bits": (16, "float64"),
     "8 bits": (8, "float64"),
     "8 bits, float32 values": (8, "float32"),
 }
-TABLES_6_TO_8 = {16: 4.8881, 32: 3.2844, 64: 3.5434}  # milliseconds, of a matrix that the paper does not name
+TABLES_6_TO_8 = {16: 4.8881, 32: 3.2844, 64: 3.5434}  # milliseconds for a matrix that the paper does not name
 
 
 def _rows(report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -59,18 +64,18 @@ def _rows(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _columns(report: dict[str, Any]) -> list[str]:
-    """Return what is timed beside the sizes of blocks and short columns."""
+    """Return the columns except those of block sizes and short column indices."""
     names = dict.fromkeys(name for row in _rows(report) for name in row["times"])
     return [name for name in names if name not in BLOCKS.values() and name not in SHORT]
 
 
 def _of_paper(report: dict[str, Any], row: dict[str, Any], field: int) -> Any:
-    """Return a number of the paper's for a matrix of its size."""
+    """Return a printed number for a matrix of the paper's size."""
     return None if report["quick"] else PAPER[row["matrix"] - 1][field]
 
 
 def tables(report: dict[str, Any]) -> Tables:
-    """Yield titles and cells: what the paper's tables 3 and 4, 5, 6 to 8, and 9 say, its figures beside ours."""
+    """Yield titles and cells: the paper's tables 3 to 10, with its numbers in brackets."""
     yield "The two regions (tables 3 and 4 of the paper in brackets)", _counts(report)
     yield "MB of 2^20 bytes, by the paper's formulas and as allocated (its table in brackets)", _sizes(report)
     if report["device"] == "cuda":
@@ -81,7 +86,7 @@ def tables(report: dict[str, Any]) -> Tables:
         yield "A x of larger matrices, and of the whole one of table 10", large
 
 
-def _beside(ours: str, paper: Any) -> str:
+def _with_printed(ours: str, paper: Any) -> str:
     return ours if paper is None else f"{ours} ({paper})"
 
 
@@ -96,14 +101,14 @@ def _counts(report: dict[str, Any]) -> Iterator[list[str]]:
         printed = (REFERENCE_SPARSITY, *SPARSITY[row["matrix"] - 1]) if expansion else (None,) * 3
         yield [
             str(row["matrix"]),
-            _beside(f"{c['reference']:,}", expansion and f"{REFERENCE:,}"),
-            _beside(f"{c['expansion']:,}", expansion and f"{expansion:,}"),
-            _beside(str(c["longest"]), _of_paper(report, row, 1)),
+            _with_printed(f"{c['reference']:,}", expansion and f"{REFERENCE:,}"),
+            _with_printed(f"{c['expansion']:,}", expansion and f"{expansion:,}"),
+            _with_printed(str(c["longest"]), _of_paper(report, row, 1)),
             str(c["longest_row"]),
             str(c["width"]),
-            str(c["longest"] - c["width"]),  # for all rows have as many in the reference region
+            str(c["longest"] - c["width"]),  # all rows have the same number in the reference region
             *(
-                _beside(f"{ours:.6f}", paper and f"{paper:.6f}")
+                _with_printed(f"{ours:.6f}", paper and f"{paper:.6f}")
                 for ours, paper in zip(c["sparsity"], printed, strict=True)
             ),
         ]
@@ -121,7 +126,7 @@ def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
         for i, name in enumerate(BYTES):
             formula, allocated = (f"{row['nbytes'][name][what] / 2**20:.2f}" for what in ("paper", "allocated"))
             printed = _of_paper(report, row, 2 + i)
-            cells += [formula, _beside(allocated, printed and f"{printed:.2f}")]
+            cells += [formula, _with_printed(allocated, printed and f"{printed:.2f}")]
         yield [*cells, f"{row['slices']['nbytes'] / 2**20:.2f}"]
 
 
@@ -155,7 +160,7 @@ def _short(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _large(report: dict[str, Any]) -> list[list[str]]:
-    """Return a table of the larger matrices; the paper's figures beside some rows of its order, for the whole."""
+    """Return a table of the larger matrices; the times of some rows are scaled to the entire matrix of table 10."""
     rows = [row for row in report["rows"] if "matrix" not in row]
     names = list(dict.fromkeys(name for row in rows for name in row["times"]))
     if not rows:
@@ -163,7 +168,7 @@ def _large(report: dict[str, Any]) -> list[list[str]]:
     head = ["order", "rows", "nonzeros", "GB in csr", *names, f"ellcsr vs {_peer(report)}", "the whole in ellcsr"]
     cells = [[*head, *(f"the paper's {name}" for name in TIMES)]]
     for row in rows:
-        counts, taken = row["counts"], row["times"].get("ellcsr")
+        counts, time = row["counts"], row["times"].get("ellcsr")
         paper = TABLE_10 if row["n"] == TABLE_10_ORDER else (None,) * len(TIMES)
         cells.append([
             str(row["n"]),
@@ -172,7 +177,7 @@ def _large(report: dict[str, Any]) -> list[list[str]]:
             f"{row['nbytes']['csr']['allocated'] / 1e9:.2f}",
             *(seconds(row, name) for name in names),
             _ratio(report, row, "ellcsr"),
-            columns.seconds(taken * row["n"] / row["rows"]) if taken else "",
+            columns.seconds(time * row["n"] / row["rows"]) if time else "",
             *(columns.seconds(s) if s else "" for s in paper),
         ])  # fmt: skip
     return cells
@@ -183,14 +188,14 @@ def _peer(report: dict[str, Any]) -> str:
 
 
 def _ratio(report: dict[str, Any], row: dict[str, Any], name: str) -> str:
-    """Return how many times as long the fastest peer takes."""
+    """Return the time of the fastest peer divided by that of a column."""
     peers = "cuSPARSE" if report["device"] == "cuda" else SCIPY
     return columns.times(speedup(row, name, [column for column in row["times"] if column.startswith(peers)]))
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def draw(report: dict[str, Any]) -> Any:
-    """Draw figures 5 and 6 as a picture: bytes of each format, and times, matrix by matrix."""
+    """Draw figures 5 and 6: the bytes of each format, and the times, for each matrix."""
     colors = (GREY, PURPLE, GREEN, ORANGE, SKY, YELLOW, BLUE, "black", "#cc9966", "#9467bd", "#7f7f3f")
     figure, rows = new_figure(9.6, 3.6), _rows(report)
     left, right = figure.subplots(1, 2)

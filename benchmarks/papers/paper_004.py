@@ -1,18 +1,19 @@
-"""The experiments of the thesis that bmsparse comes from, on this machine.
+"""The experiments of the thesis that introduced bmsparse, on this machine.
 
 Berger Alvarez, "bmSparse", 2024: squares C = A A of nine matrices, by every kernel of bmsparse, as a first product and
-planned, with the stages of the thesis's own (its tables 3.4 to 3.6, its figures 3.2 and 3.3), and by MKL's csr and bsr
-and cuSPARSE's csr (table 3.9); the same for other matrices of more than 100,000 rows (figure 3.4); and products with
-vectors by how many nonzeros a block has (figures 4.4, 4.6 and 4.7), of the same nine, of blocks that hold from 1 to 64,
-of matrices of the gallery, and of all files in the folder DIAGSPARSE_MATRICES. In single precision, as in the thesis,
-and in double. The nine are read from that folder where it has them; in their place stand matrices of the same rows,
-nonzeros and blocks. The thesis drew its other matrices, 112 and 1455, from the SuiteSparse collection; generated
-families take their place. Its times of the squares are shown twice, since its tables 3.3 and 3.7 do not agree which
-matrix has which. With the times of A x comes the fraction of the memory bandwidth that they reach: the bytes of A, x
-and y in that time, over a copy on a GPU, over reading on a CPU.
+planned, with the stages of the thesis's kernels (its tables 3.4 to 3.6, its figures 3.2 and 3.3), and by MKL's csr and
+bsr and cuSPARSE's csr (table 3.9); the same for other matrices with more than 100,000 rows (figure 3.4); and products
+with vectors for different numbers of nonzeros per block (figures 4.4, 4.6 and 4.7), for the same nine, for blocks with
+1 to 64 nonzeros, for matrices of the gallery, and for all files in the folder DIAGSPARSE_MATRICES. In single precision,
+as in the thesis, and in double. The nine are read from that folder if it contains them; otherwise they are replaced by
+matrices with the same numbers of rows, nonzeros and blocks. The other matrices of the thesis, 112 and 1455 from the
+SuiteSparse collection, are replaced by generated families. The printed times of the squares are shown twice, because
+tables 3.3 and 3.7 assign them to the matrices differently. The times of A x are reported with the fraction of the
+memory bandwidth that they reach: the bytes of A, x and y per second, relative to a copy on a GPU, or to reading on a
+CPU.
 
-The nine have 50 thousand to 9 million nonzeros; the others are a quarter as large on a CPU. With --quick there are two
-of each kind, of 3 % of the rows.
+The nine have 50 thousand to 9 million nonzeros; the others are a quarter as large on a CPU. With --quick, there are two
+of each kind, with 3 % of the rows.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ from ..experiment import (
     Contender,
     Experiment,
     NamedRow,
+    cached_maker,
     fill,
-    made_once,
+    on_device,
     planned_matvec,
     planned_square,
     square,
-    there,
 )
 from ..square_check import SampledSquare
 from ..timed_columns import Columns
@@ -53,18 +54,18 @@ from .paper_004_matrices import FILL_BINS, Matrix, matrices
 from .paper_004_plots import draw
 from .paper_004_tables import head, tables
 
-EXACT = (BY_RULE, "block planned", "block", "row")  #: whose factors are not rounded: the summary compares them
+EXACT = (BY_RULE, "block planned", "block", "row")  #: columns without rounded factors, which the summary compares
 DTYPES = ("float32", "float64")
 
 
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield each matrix in both precisions.
 
-    A row has its counts, ``blocks_by_fill`` (how many blocks have 1 nonzero, 2, 3 to 4, 5 to 8, 9 to 16, 17 to 32, 33
-    to 63, and 64), ``kernels`` (operation: those of bmsparse), ``nbytes`` (format: bytes), ``bandwidth`` (bytes a
-    second), and of squares by the thesis's kernels ``stages`` (kernel: stage: seconds).
+    A row contains counts, ``blocks_by_fill`` (numbers of blocks with 1, 2, 3 to 4, 5 to 8, 9 to 16, 17 to 32, 33 to 63,
+    and 64 nonzeros), ``kernels`` (operation: kernels of bmsparse), ``nbytes`` (format: bytes), ``bandwidth`` (bytes per
+    second), and for squares by the kernels of the thesis ``stages`` (kernel: stage: seconds).
     """
-    made = made_once()
+    made = cached_maker()
     for matrix in matrices(quick, 0.03 if quick else 1.0):
         for dtype in DTYPES:
             yield f"{matrix.what}, {dtype}", partial(_run, matrix, made, dtype, quick)
@@ -102,7 +103,7 @@ def _run(
 def _fill_squares(
     row: dict[str, Any], a: sp.csr_array, csr: SparseArray, A: bmsparse_array, kernels: list[str], where: Backend
 ) -> None:
-    """Add the times of A A by these kernels, by the rule, by csr and by the other libraries."""
+    """Add the times of A A by these kernels, by the default kernel, in csr, and by the other libraries."""
     check = SampledSquare(a)
     exact = [kernel for kernel in kernels if kernel not in FACTOR_BITS]
     contenders = chain(_squares(exact, csr, A, where), paper_004_peers.squares(a, csr, A, where))
@@ -119,12 +120,12 @@ def _square(A: bmsparse_array, kernel: str, where: Backend) -> Iterator[Contende
 
 
 def _rounded_error(check: SampledSquare, kernel: str, C: SparseArray) -> float:
-    """Return the error over its bound, where rounded factors make it so many times that of float32 sums."""
+    """Return the error divided by its bound, which is larger than for float32 if the factors are rounded."""
     return check(C) * float(np.finfo(np.float32).eps) / 2.0 ** (1 - FACTOR_BITS[kernel])
 
 
 def _stages(A: bmsparse_array, kernel: str, where: Backend) -> dict[str, float]:
-    """Return the seconds of the stages of the quickest of some squares; T7 drops what cancelled to zero."""
+    """Return the seconds of the stages of the fastest of some squares; T7 removes entries that cancelled to zero."""
 
     def once() -> dict[str, float]:
         C, stages = A.matmul(A, format="bmsparse", kernel=kernel, profile=True)
@@ -146,7 +147,7 @@ def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Bac
 
 def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.05, samples=9)
-    z = there(x, where)
+    z = on_device(x, where)
     for kernel in A.kernels("matvec"):
         yield f"{kernel}{VECTOR}", partial(planned_matvec, A, z, kernel), seconds
     yield f"{CSR}{VECTOR}", partial(planned_matvec, csr, z), seconds

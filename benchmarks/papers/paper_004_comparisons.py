@@ -1,4 +1,4 @@
-"""The thesis's comparisons of its own variants and with other libraries: its ratios, and those of a report of ours."""
+"""The comparisons in the thesis, of its variants and with other libraries: its ratios, and those of a report."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def _of_the_nine(row: Row) -> bool:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many times as fast the first of two is as the second, in the rows that `takes` picks."""
+    """The speedup of one column over another in the rows that `takes` selects."""
 
-    what: str  #: ``{final}`` stands for the column of the final version
+    what: str  #: description; ``{final}`` is the column of the final version
     source: str  #: table or figure of the thesis
-    thesis: str  #: what it prints
+    thesis: str  #: the printed result
     ratio: Callable[[Row], float | None]
     takes: Callable[[Row], bool] = _of_the_nine
 
 
 def cells(rows: Iterable[Row], quick: bool = False) -> Iterator[list[str]]:
-    """Yield the table of the comparisons that rows have times for, in single precision as in the thesis.
+    """Yield a table of the comparisons for which there are times, in single precision as in the thesis.
 
-    With `quick`, for rows of small matrices, it is without the thesis's ratios.
+    With `quick` (small matrices), it does not contain the ratios of the thesis.
     """
     yield HEAD
     single = [row for row in rows if row["dtype"] == "float32"]
@@ -57,7 +57,7 @@ def cells(rows: Iterable[Row], quick: bool = False) -> Iterator[list[str]]:
 
 
 def summary(ratios: Iterable[float | None]) -> str:
-    """Return ``1.38x (0.58 to 3.00), 42 of 51``: harmonic mean, least, most, how many are above 1; "" of none."""
+    """Return ``1.38x (0.58 to 3.00), 42 of 51``: harmonic mean, minimum, maximum, number above 1; "" without ratios."""
     known = [ratio for ratio in ratios if ratio]
     if not (mean := harmonic(known)):
         return ""
@@ -74,7 +74,7 @@ def _final_over(slower: str) -> Callable[[Row], float | None]:
 
 
 def _stage_over(name: str, slower: str, *faster: str) -> Callable[[Row], float | None]:
-    """Return what divides the time of a kernel's stage by the shortest of others."""
+    """Return a function that divides the time of a stage of a kernel by the shortest one of others."""
 
     def ratio(row: Row) -> float | None:
         ours = min((t for kernel in faster if (t := stage(row, kernel, name))), default=None)
@@ -102,7 +102,7 @@ def _on_a_gpu(row: Row) -> bool:
 
 _T4_OF_ONE_SORT = [SHARES[p.name][0] / 100 * ms for p, ms in zip(TABLE, FIRST_MS["indexed"], strict=True)]
 _TENSOR_CORES = MULTIPLIED[:-1]
-_CALLED = {"cuSPARSE csr": ", as CuPy calls it"}  # which finds the structure in each call, as in the thesis
+_CALLED = {"cuSPARSE csr": ", as CuPy calls it"}  # CuPy computes the structure in each call, as in the thesis
 _T6_RATIOS = (by_kernel[-1] / min(by_kernel[:-1]) for by_kernel in MULTIPLY_MS.values())
 
 COMPARISONS = (

@@ -1,4 +1,4 @@
-"""The matrices of the experiments on blocks: the thesis's nine or what stands in for them, and others for A x."""
+"""The matrices of the experiments on blocks: the nine of the thesis or stand-ins, and further ones for A x."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ..experiment import matrix_files
 from .paper_004_printed import TABLE, Printed
 
 BLOCK = 8
-FILL_BINS = (1, 2, 3, 5, 9, 17, 33, 64, 65)  #: edges of the histogram of figure 4.4
-FILLS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  #: entries of a block on average
+FILL_BINS = (1, 2, 3, 5, 9, 17, 33, 64, 65)  #: bin edges of the histogram in figure 4.4
+FILLS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64)  #: mean numbers of entries per block
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A matrix by its name; `make(scale)` returns it as SciPy's csr with about that share of its rows."""
+    """A named matrix; `make(scale)` returns it as SciPy's csr, with about `scale` times its rows."""
 
     source: str  #: "thesis", "blocks", "gallery" or "file"
     what: str
@@ -37,9 +37,9 @@ class Matrix:
 
 
 def matrices(quick: bool, scale: float) -> Iterator[Matrix]:
-    """Yield the thesis's nine, blocks by how full they are, matrices of the gallery, and files: two of each if quick.
+    """Yield the nine of the thesis, matrices of blocks, matrices of the gallery, and files: two of each if `quick`.
 
-    Files are taken for the nine where `scale` is 1.
+    The nine are read from files, if available, only if `scale` is 1.
     """
     files = matrix_files()
     few = slice(2 if quick else None)
@@ -58,7 +58,7 @@ def matrices(quick: bool, scale: float) -> Iterator[Matrix]:
 
 
 def _read(path: Path, scale: float) -> sp.csr_array:
-    """Return the matrix of a file, whole; of a complex one the real part."""
+    """Return the matrix in a file, unscaled; the real part of a complex one."""
     return sp.csr_array(read_floats(path).to_scipy("csr").real)
 
 
@@ -83,7 +83,7 @@ _GALLERY: dict[str, Callable[[float], sp.csr_array]] = {
 
 # ---- stand-ins ----------------------------------------------------------------------------------------------------
 def stand_in(printed: Printed, scale: float) -> sp.csr_array:
-    """Return a matrix of the printed rows, nonzeros and blocks, or of that share of all three, of the same origin."""
+    """Return a matrix of the same kind with the printed numbers of rows, nonzeros and blocks, multiplied by `scale`."""
     rng = np.random.default_rng(0)
     if printed.grid:
         grid = tuple(_edge(points, scale, len(printed.grid)) for points in printed.grid)
@@ -98,39 +98,39 @@ def stand_in(printed: Printed, scale: float) -> sp.csr_array:
 
 
 def _edge(points: int, scale: float, dimensions: int) -> int:
-    """Return the points along an edge of a grid with that share of all points."""
+    """Return the points along an edge of a grid with `scale` times the points."""
     return max(2, round(points * scale ** (1 / dimensions)))
 
 
 def _counted(a: sp.csr_array, nnz: int, rng: np.random.Generator) -> sp.csr_array:
-    """Return a matrix with so many nonzeros: without some beside the main diagonal, or with more at random places."""
+    """Return a matrix with `nnz` nonzeros: without some off-diagonal ones, or with more at random positions."""
     n, coo = a.shape[1], a.tocoo()
     keys = coo.coords[0] * np.int64(n) + coo.coords[1]
-    beside = keys[coo.coords[0] != coo.coords[1]]
-    keys = np.setdiff1d(keys, rng.choice(beside, max(0, len(keys) - nnz), replace=False))
+    off_diagonal = keys[coo.coords[0] != coo.coords[1]]
+    keys = np.setdiff1d(keys, rng.choice(off_diagonal, max(0, len(keys) - nnz), replace=False))
     while (missing := nnz - len(keys)) > 0:
         keys = np.union1d(keys, rng.integers(0, a.shape[0] * n, missing))
     return sp.csr_array((random_values(len(keys), a.dtype, rng), np.divmod(keys, n)), shape=a.shape)
 
 
 def _mesh(order: int, blocks: int, rng: np.random.Generator) -> Any:
-    """Return so many places ``order row + column`` of blocks: those of a plane grid, each with its nearest ones."""
+    """Return the positions ``order row + column`` of blocks: points of a plane grid and their nearest neighbours."""
     width, reach = isqrt(order), range(-4, 5)
     steps = sorted(product(reach, reach), key=lambda step: step[0] ** 2 + step[1] ** 2)
-    found = []
+    positions = []
     for offset in dict.fromkeys(down * width + right for down, right in steps):
         rows = np.arange(max(0, -offset), min(order, order - offset))
         if len(rows) >= blocks:
             rows = rng.choice(rows, blocks, replace=False)
-        found.append(rows * (order + 1) + offset)
+        positions.append(rows * (order + 1) + offset)
         blocks -= len(rows)
-    return np.concatenate(found)
+    return np.concatenate(positions)
 
 
 def _links(order: int, blocks: int, hubs: float, rng: np.random.Generator) -> Any:
-    """Return the same of a graph: the main diagonal, links to near ones, and two of five drawn by a power law.
+    """Return the same for a graph: the main diagonal, links to close nodes, and two fifths by a power law.
 
-    The node of rank r has a share of ``r ** -hubs`` in these, as row and as column.
+    In the latter, the probability of the node of rank r as row and as column is proportional to ``r ** -hubs``.
     """
     shares = np.cumsum(np.arange(1.0, order + 1) ** -hubs)
     node = rng.permutation(order)

@@ -1,7 +1,7 @@
-"""Other libraries in the experiments on blocks: the peers of the thesis's table 3.9, and products with vectors.
+"""Other libraries in the experiments on blocks: the peers in table 3.9 of the thesis, and products with vectors.
 
-MKL multiplies csr, and bsr with blocks of 2 x 2, on the processor, also in a run on a GPU. cuSPARSE multiplies csr; of
-bsr it has products with vectors alone.
+MKL multiplies csr, and bsr with blocks of 2 x 2, on the CPU, also in a run on a GPU. cuSPARSE multiplies csr; for bsr
+it has only products with vectors.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from diagsparse._formats import bmsparse_array
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._study import gpu_peers, peers
 
-from ..experiment import Clock, Contender, Prepared, called, planned_matvec, planned_square, square, there
+from ..experiment import Clock, Contender, Prepared, called, on_device, planned_matvec, planned_square, square
 from . import cusparse_bsr
 from .paper_004_columns import CUPY, CUSPARSE, CUSPARSE_BSR, MKL, MKL_BSR, SCIPY, SCIPY_BSR, VECTOR
 from .paper_004_matrices import BLOCK
 
-MUCH = 8  #: times the bytes of csr: bsr is left out of products with vectors
-_MOST = 1 << 31  # bytes of a product in SciPy's bsr: it is left out
-_SIDE = 2  # of MKL's blocks: the thesis found it slower with others
+MUCH = 8  #: bsr is left out of products with vectors if it needs more than this many times the bytes of csr
+_MOST = 1 << 31  # largest number of bytes of a product in SciPy's bsr
+_SIDE = 2  # of MKL's blocks; other sizes were slower in the thesis
 
 
 def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Backend) -> Iterator[Contender]:
-    """Yield how others compute A A."""
+    """Yield the peers that compute A A."""
     seconds, theirs = Clock(where, budget=0.1, samples=7), measure.csr32(a)
     if where is not CPU:
         yield CUSPARSE, partial(planned_square, csr, "cusparse"), seconds
@@ -47,11 +47,11 @@ def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Backend
 
 
 def vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Backend) -> Iterator[Contender]:
-    """Yield how others compute A x."""
+    """Yield the peers that compute A x."""
     seconds = Clock(where, budget=0.05, samples=9)
     fits = A.blocks * BLOCK**2 * a.dtype.itemsize <= MUCH * csr.nbytes
     if where is not CPU:
-        yield f"{CUSPARSE}{VECTOR}", partial(planned_matvec, csr, there(x, where), "cusparse"), seconds
+        yield f"{CUSPARSE}{VECTOR}", partial(planned_matvec, csr, on_device(x, where), "cusparse"), seconds
         if fits:
             yield f"{CUSPARSE_BSR}{VECTOR}", partial(_by_cusparse, a, x, where), seconds
         return
@@ -64,10 +64,10 @@ def vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray,
 
 
 def _bsr(a: sp.csr_array, side: int) -> sp.bsr_array:
-    """Return SciPy's blocks of a matrix, with zeros up to whole ones."""
-    whole = measure.csr32(a).copy()
-    whole.resize(*(-(-n // side) * side for n in a.shape))
-    return whole.tobsr((side, side))
+    """Return a matrix as SciPy's bsr, padded with zeros to complete blocks."""
+    padded = measure.csr32(a).copy()
+    padded.resize(*(-(-n // side) * side for n in a.shape))
+    return padded.tobsr((side, side))
 
 
 def _padded(x: np.ndarray, bsr: sp.bsr_array) -> np.ndarray:

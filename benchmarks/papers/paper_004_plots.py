@@ -1,4 +1,4 @@
-"""The picture of a report on blocks: the thesis's figures 3.4, 4.4, 4.6 and 4.7, and squares of its nine matrices."""
+"""The picture of a report on blocks: figures 3.4, 4.4, 4.6 and 4.7 of the thesis, and squares of its nine matrices."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _ACROSS = 3  # panels
 _FILLS = ("1", "2", "3-4", "5-8", "9-16", "17-32", "33-63", "64")
 
 Panel = Callable[[Any], None]
-"""What draws on axes."""
+"""A function that draws on axes."""
 
 
 def draw(report: dict[str, Any]) -> Any:
-    """Draw the figures that the report has the times for, as one picture."""
+    """Draw the figures for which the report contains times, as one picture."""
     panels = _panels(report)
     down = -(-len(panels) // _ACROSS)
     figure = new_figure(13.0, 3.8 * down)
@@ -51,7 +51,7 @@ def draw(report: dict[str, Any]) -> Any:
 
 def _panels(report: dict[str, Any]) -> list[Panel]:
     single = [row for row in report["rows"] if row["dtype"] == "float32"]
-    found: list[Panel] = [
+    panels: list[Panel] = [
         partial(_plot_speedups, report=report, other=CSR),
         partial(_plot_speedups, report=report, other=peer(report, VECTOR)),
         partial(_plot_squares, report=report),
@@ -59,15 +59,15 @@ def _panels(report: dict[str, Any]) -> list[Panel]:
         partial(_plot_fills, rows=single),
     ]
     if any(f"batch{VECTOR}" in row["times"] for row in single):
-        found.append(partial(_plot_batch, rows=single))
+        panels.append(partial(_plot_batch, rows=single))
     large = [row for row in single if final(row) in row["times"] and (row["shape"][0] > LARGE or not row["thesis"])]
     if others := [name for name in (MKL, MKL_BSR, CUPY) if any(name in row["times"] for row in large)]:
-        found.append(partial(_plot_peers, rows=large, others=others))
-    return found
+        panels.append(partial(_plot_peers, rows=large, others=others))
+    return panels
 
 
 def _plot_speedups(axes: Any, *, report: dict[str, Any], other: str) -> None:
-    """Figure 4.7: A x over csr, or over another library, by how full blocks are."""
+    """Figure 4.7: speedup of A x over csr or another library, over the nonzeros per block."""
     for kernel, color in zip(kernels(report, "matvec"), (BLUE, ORANGE, GREEN, PURPLE), strict=False):
         for dtype, face in (("float32", "none"), ("float64", color)):
             rows = [row for row in report["rows"] if row["dtype"] == dtype]
@@ -86,11 +86,11 @@ def _plot_speedups(axes: Any, *, report: dict[str, Any], other: str) -> None:
 def _plot_squares(axes: Any, *, report: dict[str, Any]) -> None:
     rows = [row for row in report["rows"] if row["thesis"] and row["dtype"] == "float32"]
     all_of_them = kernels(report, "matmul")
-    found = all_of_them[:1] + [
+    shown = all_of_them[:1] + [
         kernel for kernel in ("baseline", "short_segments", FINAL, "fp16") if kernel in all_of_them
     ]
     others = [f"{CSR}{PLANNED}", CSR, peer(report)]
-    styles = {name: (color, "o") for name, color in zip(found, (BLUE, GREEN, PURPLE, SKY, YELLOW), strict=False)}
+    styles = {name: (color, "o") for name, color in zip(shown, (BLUE, GREEN, PURPLE, SKY, YELLOW), strict=False)}
     styles |= {name + PLANNED: (color, "^") for name, (color, _) in styles.items()}
     styles |= dict(zip(others, ((ORANGE, "^"), (ORANGE, "o"), (GREY, "s")), strict=True))
     for name, (color, marker) in styles.items():
@@ -117,7 +117,7 @@ def _plot_sizes(axes: Any, *, rows: list[Row]) -> None:
 
 
 def _plot_fills(axes: Any, *, rows: list[Row]) -> None:
-    """Figure 4.4, right: how many blocks have so many nonzeros, the mean of all matrices."""
+    """Figure 4.4, right: histogram of the nonzeros per block, averaged over all matrices."""
     means = np.mean([row["blocks_by_fill"] for row in rows], axis=0)
     axes.bar(_FILLS, means, color=BLUE)
     axes.set_yscale("log")
@@ -126,7 +126,7 @@ def _plot_fills(axes: Any, *, rows: list[Row]) -> None:
 
 
 def _plot_batch(axes: Any, *, rows: list[Row]) -> None:
-    """Figure 4.6: base over batch, by nonzeros."""
+    """Figure 4.6: time of base divided by that of batch, over nonzeros."""
     ratios = [speedup(row, f"batch{VECTOR}", f"base{VECTOR}") or np.nan for row in rows]
     axes.plot([row["nnz"] for row in rows], ratios, "o", color=BLUE, ms=3.5)
     axes.axhline(1, color="black", lw=0.7)
@@ -137,7 +137,7 @@ def _plot_batch(axes: Any, *, rows: list[Row]) -> None:
 
 
 def _plot_peers(axes: Any, *, rows: list[Row], others: list[str]) -> None:
-    """Figure 3.4: A A over other libraries, of large matrices."""
+    """Figure 3.4: speedup of A A over other libraries for large matrices."""
     for other, color in zip(others, (BLUE, ORANGE, GREY), strict=False):
         ratios = [speedup(row, final(row), other) or np.nan for row in rows]
         axes.plot([row["nnz"] for row in rows], ratios, "o", color=color, ms=3.5, label=f"over {other}")

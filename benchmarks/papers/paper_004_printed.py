@@ -1,7 +1,7 @@
-"""What the thesis that bmsparse comes from prints: its matrices, its times in milliseconds, and what it says of them.
+"""The printed results of the thesis that introduced bmsparse: its matrices and times in milliseconds.
 
-Tables 3.3 to 3.6 give the matrices by name, 3.7 to 3.9 by number. Ratios are of two columns of one table, so they do
-not depend on which matrix a line is of.
+Tables 3.3 to 3.6 list the matrices by name, 3.7 to 3.9 by number. Ratios are computed from two columns of the same
+table, so they do not depend on the matrix to which a line belongs.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Printed:
-    """A matrix as table 3.2 prints it, the milliseconds of its square, and where it comes from.
+    """A matrix in table 3.2, the milliseconds of its square, and its origin.
 
-    Tables 3.3 and 3.7 both time the thesis's first version, and hold nearly the same times in another order: from table
-    3.6 on they seem to be sorted by time, also where they have names. `ms` is what table 3.7 says under the matrix's
-    number, `sorted_ms` what it says in the place that the matrix has when table 3.3 is sorted.
+    Tables 3.3 and 3.7 both contain times of the first version of the thesis, and these are nearly the same times in a
+    different order: from table 3.6 on, they seem to be sorted by time, even if the rows have names. `ms` is the time in
+    table 3.7 for the number of the matrix, `sorted_ms` the time at the position of the matrix in the sorted table 3.3.
     """
 
     name: str
@@ -24,8 +24,8 @@ class Printed:
     blocks: int
     ms: float
     sorted_ms: float
-    grid: tuple[int, ...] = ()  #: the points of its grid along each axis, of one that has its neighbours alone
-    hubs: float = 0.0  #: the exponent of the power law of its links; without it and a grid it is a mesh
+    grid: tuple[int, ...] = ()  #: points along each axis of a grid on which only neighbours are coupled
+    hubs: float = 0.0  #: exponent of the power law of a graph; without it and a grid, the matrix is a mesh
 
 
 TABLE = (
@@ -96,5 +96,5 @@ PEERS_MS = {
 
 HEADLINE = 1.62  #: the harmonic mean of speedups of A x over cuSPARSE, from `FULL` nonzeros a block on (section 4.3)
 FULL = 31
-BATCH = "1.38x (up to 3x), 1385 of 1445"  #: batch over base: the harmonic mean, the best; base is ahead in 60
+BATCH = "1.38x (up to 3x), 1385 of 1445"  #: batch over base: harmonic mean and maximum; base is faster for 60 matrices
 ADAPTIVE = "up to 3x"  #: the adaptive choice over the segmented sort

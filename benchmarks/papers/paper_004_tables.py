@@ -1,4 +1,4 @@
-"""What the thesis that bmsparse comes from prints, side by side with what `paper_004` finds: tables."""
+"""The results of `paper_004` compared with those of the thesis that introduced bmsparse: tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from diagsparse._show import columns
 
-from ..tables import Tables, machine, seconds, speedup, with_share
+from ..tables import Tables, machine, seconds, speedup, with_fraction
 from . import paper_004_comparisons
 from .paper_004_columns import (
     BY_RULE,
@@ -31,12 +31,12 @@ from .paper_004_columns import (
 from .paper_004_comparisons import summary
 from .paper_004_printed import FULL, HEADLINE, MULTIPLIED, MULTIPLY_MS, SHARES, SORT_MS
 
-FEW = 12  #: nonzeros a block below which a product is likely to go by csr
-RANGES = ((1, 4), (4, 8), (8, 16), (16, FULL), (FULL, 65))  #: of nonzeros a block on average
+FEW = 12  #: nonzeros per block below which a product is likely to be computed in csr
+RANGES = ((1, 4), (4, 8), (8, 16), (16, FULL), (FULL, 65))  #: of the mean number of nonzeros per block
 
 
 def tables(report: dict[str, Any]) -> Tables:
-    """Yield titles and cells: the nine matrices, their squares, products with vectors, and means of these."""
+    """Yield titles and cells: the nine matrices, their squares, products with vectors, and means."""
     against = "a copy" if report["device"] == "cuda" else "the read bandwidth"
     yield "Matrices (the thesis's nonzeros a block in brackets; * stands in for the thesis's)", _nine(report)
     comparisons = list(paper_004_comparisons.cells(report["rows"], report["quick"]))
@@ -76,7 +76,7 @@ def _nine(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _staged(report: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, dict[str, float]], bool]]:
-    """Yield the rows in the thesis's precision, what their stages take, and whether to show its figures."""
+    """Yield the rows in the precision of the thesis, the times of their stages, and whether to show its results."""
     for row in report["rows"]:
         if row["thesis"] and row["dtype"] == "float32" and row.get("stages"):
             yield row, row["stages"], not report["quick"]
@@ -99,7 +99,7 @@ def _sorts(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _sort_stages(report: dict[str, Any]) -> Iterator[list[str]]:
-    """Yield the stages of a segmented sort; ours copies nothing, and takes its workspace while it sorts."""
+    """Yield the stages of a segmented sort; ours makes no copies, and allocates its workspace during the sort."""
     yield ["matrix", "where rows begin (transforms, reduce_by_key, exclusive_scan)", "vectors, malloc, copies", "sort",
            "in all"]  # fmt: skip
     for row, stages, whose in _staged(report):
@@ -137,7 +137,7 @@ def _squares(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _square_means(report: dict[str, Any]) -> Iterator[list[str]]:
-    """Yield how squares compare that are made once, and how those do whose plan is kept, on either side."""
+    """Yield comparisons of unplanned squares, and of planned squares."""
     default, whom = kernels(report, "matmul")[0], peer(report)
     pairs = [(ours, whom) for ours in (BY_RULE, default, CSR)]
     pairs += [(BY_RULE, MKL)] if any(MKL in row["times"] for row in report["rows"]) else []
@@ -156,7 +156,7 @@ def _square_means(report: dict[str, Any]) -> Iterator[list[str]]:
 
 
 def _peers(report: dict[str, Any]) -> Iterator[list[str]]:
-    """Yield the squares of all matrices that have them beside other libraries, in the thesis's precision."""
+    """Yield the squares of all matrices and those of other libraries, in the precision of the thesis."""
     others = [name for name in (MKL, MKL_BSR, CUPY) if any(name in row["times"] for row in report["rows"])]
     rows = [row for row in report["rows"] if row["dtype"] == "float32" and BY_RULE in row["times"]]
     names = list(dict.fromkeys(name for row in rows for name in (final(row), BY_RULE)))
@@ -182,11 +182,11 @@ def _shared(row: dict[str, Any], name: str) -> str:
     if not (t := row["times"].get(name + VECTOR)):
         return seconds(row, name + VECTOR)
     moved = row["nbytes"][CSR if name == CSR else "bmsparse"] + np.dtype(row["dtype"]).itemsize * sum(row["shape"])
-    return with_share(t, moved, row["bandwidth"])
+    return with_fraction(t, moved, row["bandwidth"])
 
 
 def _over(report: dict[str, Any], row: dict[str, Any]) -> tuple[float | None, float | None]:
-    """Return how many times as fast as csr, and as the other library, the fastest kernel's A x is."""
+    """Return the speedups of A x by the fastest kernel over csr and over the other library."""
     names = [kernel + VECTOR for kernel in row["kernels"]["matvec"]]
     return speedup(row, names, CSR + VECTOR), speedup(row, names, peer(report, VECTOR) + VECTOR)
 
@@ -212,5 +212,5 @@ def _means(report: dict[str, Any]) -> Iterator[list[str]]:
 def head(report: dict[str, Any]) -> str:
     """Return the line about the machine, with its bandwidth."""
     speed = float(np.median([row["bandwidth"] for row in report["rows"]]))
-    told = f"copy {speed / 1e12:.2f} TB/s" if report["device"] == "cuda" else f"reads {speed / 1e9:.1f} GB/s"
-    return f"{machine(report, 'float32 and float64')}; {told}"
+    rate = f"copy {speed / 1e12:.2f} TB/s" if report["device"] == "cuda" else f"reads {speed / 1e9:.1f} GB/s"
+    return f"{machine(report, 'float32 and float64')}; {rate}"

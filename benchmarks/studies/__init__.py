@@ -1,1 +1,1 @@
-"""Studies of our own: formats, advice, threads and small calls, beside other libraries."""
+"""Studies beyond the papers: formats, recommendations, threads and small calls, compared with other libraries."""

@@ -1,12 +1,12 @@
 """Advice against measurement.
 
-For each matrix `recommend` names a layout, for so many products that conversions do not decide. All layouts that come
-into question are built and timed in turns. The fastest of many is also the one that was lucky. So the fastest and the
-recommended one are built five times more, each on pages of its own, and timed again: their ratio is that of the
-medians. Beside it stands what the advice took, in products with csr.
+For each matrix, `recommend` selects a layout for a number of products that makes conversions irrelevant. All possible
+layouts are built and timed alternately. Since the fastest of many is also the luckiest one, the fastest and the
+recommended layout are built five times more, on different pages, and timed again: their ratio is that of the medians.
+The time of the recommendation is reported as well, in products with csr.
 
-The gallery in sizes that fit into caches and that do not, and the files of the folder DIAGSPARSE_MATRICES. With --quick
-small matrices.
+The matrices are those of the gallery in sizes within and beyond the caches, and the files in the folder
+DIAGSPARSE_MATRICES. With --quick, the matrices are small.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from diagsparse._study.figures import BLUE, GREY, new_figure
 from diagsparse._study.titles import TITLES
 from diagsparse.advice import recommend
 
-from ..experiment import Experiment, NamedRow, planned_matvec, ran_by, square
+from ..experiment import Experiment, NamedRow, kernel_of, planned_matvec, square
 from ..tables import Tables
 from .advice_matrices import matrices
 
-_WORST = 5
-_MOST = 50_000_000  # multiply-adds of A A
-_PRODUCTS = 1_000_000  # so many that conversions do not decide
+_WORST = 5  # number of rows in the table of the worst recommendations
+_MOST = 50_000_000  # largest number of multiply-adds of A A
+_PRODUCTS = 1_000_000  # large enough that conversions are irrelevant
 
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield both products of every matrix.
 
-    A row has ``recommended`` and ``best`` (names of layouts), ``ratio`` (the best one's seconds over the recommended
-    one's, at most 1), ``cost`` (of the advice, in products with csr) and ``advice_seconds``, ``reason``, ``times``
-    (layout: seconds of a product) and ``model`` (layout: seconds by the model).
+    A row contains ``recommended`` and ``best`` (names of layouts), ``ratio`` (the seconds of the best one divided by
+    those of the recommended one, at most 1), ``cost`` (of the recommendation, in products with csr) and
+    ``advice_seconds``, ``reason``, ``times`` (layout: seconds of a product) and ``model`` (layout: predicted seconds).
     """
     made = lru_cache(maxsize=1)(lambda make: measure.csr32(make()))
     for name, make in matrices(where is not CPU, quick):
@@ -75,11 +75,11 @@ def _run(
     if chosen not in times:
         raise ArithmeticError(f"{chosen} was recommended, but {failed[chosen]}")
     finals = {name: layouts[name] for name in (best, chosen)}
-    ran = {name: {"timed_on": where.name.partition(":")[0], **ran_by(call)} for name, call in calls.items()}
-    calls.clear()  # the matrices go with them
-    # All at once, so that each lies on pages of its own: some pages share a cache better than others.
+    ran = {name: {"timed_on": where.name.partition(":")[0], **kernel_of(call)} for name, call in calls.items()}
+    calls.clear()  # frees the matrices
+    # All are built at the same time on different pages, because the placement of pages affects the use of caches.
     again = [_calls(list(finals.values()), csr, op, where)[0] for _ in range(1 if quick else 5)]
-    measured = [_times(one, where, budget) for one in again if set(one) == set(finals)]  # those that had room
+    measured = [_times(one, where, budget) for one in again if set(one) == set(finals)]  # those that fit in memory
     final = {name: median(one[name] for one in measured or [times]) for name in finals}
     took, product = _cost(host, op, where), times["csr"]
     return row | {
@@ -91,28 +91,28 @@ def _run(
 
 
 def _useful(csr: Any) -> int:
-    """Return the multiply-adds of A A."""
+    """Return the number of multiply-adds of A A."""
     return int(np.diff(csr.indptr)[csr.indices].sum()) if csr.shape[0] == csr.shape[1] else 0
 
 
 def _every(csr: Any, op: str) -> Iterator[Candidate]:
-    """Yield every format as it is by default, also those that the advice did not look at."""
-    found = Candidates(csr, machine(csr._backend), op)
+    """Yield every format with its default options, including those that the recommendation skipped."""
+    candidates = Candidates(csr, machine(csr._backend), op)
     for format in FORMATS:
-        if not (found.why_not(format) or found.too_large(format)):
-            yield found.of(format)
+        if not (candidates.why_not(format) or candidates.too_large(format)):
+            yield candidates.candidate(format)
 
 
 def _calls(
     layouts: list[Candidate], csr: Any, op: str, where: Backend
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
-    """Return a product in each layout, which is built, and why some failed."""
+    """Build each layout, and return calls of a product, and the errors of layouts that failed."""
     x = vector(csr.shape[1], csr.dtype)
     x = x if where is CPU else where.core.from_host(x, where.index)
     calls, failed = {}, {}
     for one in layouts:
         try:
-            matrix = one.made_of(csr)
+            matrix = one.build(csr)
             calls[one.name] = planned_matvec(matrix, x)[0] if op == "matvec" else square(matrix)[0]
         except (MemoryError, ValueError) as error:
             failed[one.name] = f"{type(error).__name__}: {error}"
@@ -120,7 +120,7 @@ def _calls(
 
 
 def _times(calls: dict[str, Callable[[], Any]], where: Backend, budget: float) -> dict[str, float]:
-    """Return the seconds of each, timed in turns."""
+    """Return the seconds of each call, timed alternately."""
     if where is CPU:
         timed = measure.time_calls(calls, budget=budget * len(calls))
         return {name: one.median for name, one in timed.items()}
@@ -128,20 +128,20 @@ def _times(calls: dict[str, Callable[[], Any]], where: Backend, budget: float) -
 
 
 def _cost(host: Any, op: str, where: Backend) -> float:
-    """Return the seconds of advice on a matrix of which nothing is known yet."""
-    taken = []
+    """Return the seconds of a recommendation for a matrix without cached statistics."""
+    seconds = []
     for _ in range(3):
         csr = array(host, "csr", device=where.name)
         gc.collect()
         start = time.perf_counter()
         recommend(csr, op)
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
 
 
 # ---- tables and the picture ---------------------------------------------------------------------------------------
 def summary(rows: list[dict[str, Any]]) -> str:
-    """Return the three figures of rows in a line."""
+    """Return a line with the mean speed, the minimum speed, and the cost of recommendations."""
     ratios, costs = ([row[key] for row in rows] for key in ("ratio", "cost"))
     if not ratios:
         return "nothing was run"
@@ -151,7 +151,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 
 def _judged(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of matrices that were not too large for the operation."""
+    """Return the rows of matrices for which the operation was not too large."""
     return [row for row in report["rows"] if "ratio" in row]
 
 
@@ -176,12 +176,12 @@ def _reasons(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
     yield ["matrix", "of its speed", "reason", "the best: model / measured"]
     for row in rows:
         best = row["best"]
-        told = f"{best}: {columns.seconds(row['model'][best])} / {columns.seconds(row['times'][best])}"
-        yield [row["name"].rpartition(", ")[0], f"{row['ratio']:.2f}", row["reason"], told]
+        model = f"{best}: {columns.seconds(row['model'][best])} / {columns.seconds(row['times'][best])}"
+        yield [row["name"].rpartition(", ")[0], f"{row['ratio']:.2f}", row["reason"], model]
 
 
 def _draw(report: dict[str, Any]) -> Any:
-    """Draw a picture: what the model says over what was measured, and the share of the best speed by matrix."""
+    """Draw predicted over measured times, and the fraction of the best speed for each matrix."""
     figure = new_figure(9.0, 4.4)
     left, right = figure.subplots(1, 2)
     rows = _judged(report)

@@ -1,4 +1,4 @@
-"""The matrices that advice is measured on: the gallery in sizes that fit into caches and that do not, and files."""
+"""The matrices for which recommendations are tested: the gallery in sizes within and beyond the caches, and files."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _blocks(n: int, each: int, fill: float) -> sp.csr_array:
 
 
 def matrices(large: bool, quick: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield names and makers; on a GPU they are larger."""
-    g, s = gallery, 0.05 if quick else 4 if large else 1  # times the rows
+    """Yield names of matrices and functions that create them; `large` is for GPUs."""
+    g, s = gallery, 0.05 if quick else 4 if large else 1  # factor of the number of rows
     side = s**0.5
     more = 2 if large else 0  # sites
     yield "tridiagonal", partial(g.banded, round(1e6 * s), 1, 1, seed=0)
@@ -58,7 +58,10 @@ def matrices(large: bool, quick: bool) -> Iterator[tuple[str, Callable[[], Any]]
     for each, fill in ((3, 1.0), (3, 0.5), (5, 0.2)):
         yield f"blocks {100 * fill:.0f} % full", partial(_blocks, round(8e4 * s) // 8 * 8, each, fill)
     for rows, each in ((2000, 8), (30_000, 8), (300_000, 16), (5000, 100)):
-        yield f"random, {each} in each of {round(rows * s):,}", partial(random_rows(rows, partial(_alike, each)), s)
+        yield (
+            f"random, {each} in each of {round(rows * s):,}",
+            partial(random_rows(rows, partial(_equal, each)), s),
+        )
     for rows in (300_000, 20_000):
         yield f"power law of {round(rows * s):,} rows", partial(random_rows(rows, power_law), s)
     yield "twice as wide as high", partial(_wide, round(200_000 * s))
@@ -66,7 +69,7 @@ def matrices(large: bool, quick: bool) -> Iterator[tuple[str, Callable[[], Any]]
         yield name, partial(_in_file, path)
 
 
-def _alike(each: int, rng: np.random.Generator, n: int) -> np.ndarray:
+def _equal(each: int, rng: np.random.Generator, n: int) -> np.ndarray:
     return np.full(n, each)
 
 

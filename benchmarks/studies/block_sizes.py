@@ -1,10 +1,10 @@
 """Blocks with bitmaps of 4 x 4, 8 x 8 and 16 x 16, counted.
 
-The format bmsparse has blocks of 8 x 8. Its thesis leaves other sizes to future work. This counts what they would take
-on the matrices of `python -m benchmarks advice`: entries a block, bytes with a column, a bitmap and a pointer for each
-block, and for C = A A the pairs of blocks that meet, with the multiply-adds of all their places. Nothing is timed.
+The format bmsparse has blocks of 8 x 8. Its thesis leaves other sizes to future work. This study counts their entries
+per block for the matrices of `python -m benchmarks advice`, the bytes with a column, a bitmap and a pointer for each
+block, and for C = A A the pairs of multiplied blocks, with the multiply-adds of all elements. Nothing is timed.
 
-With DIAGSPARSE_MATRICES the matrices of a folder take part. With --quick all of the gallery are small.
+The matrices in the folder DIAGSPARSE_MATRICES are included. With --quick, all matrices of the gallery are small.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from ..experiment import Experiment, NamedRow
 from ..tables import Tables, machine
 from .advice_matrices import matrices
 
-SIZES = tuple(map(str, unimplemented.BITMAP_SIZES))  # JSON has no numbers as names
+SIZES = tuple(map(str, unimplemented.BITMAP_SIZES))  # keys in JSON are strings
 USUAL = "8"
-FILLS = (0, 5, 12, 32)  # entries of an 8 x 8 block on average, from which the groups of matrices begin
+FILLS = (0, 5, 12, 32)  # lower limits of the groups of matrices, in mean entries per 8 x 8 block
 
 
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the matrices.
 
-    A row has ``shape`` and ``nnz``, the bytes in ``csr``, the ``fewest`` bytes and the format that takes them (``in``),
-    the ``work`` of A A (None where A is not square), and ``sizes``: for each size ``blocks``, ``nbytes``, and of A A
-    ``pairs``.
+    A row contains ``shape`` and ``nnz``, the bytes in ``csr``, the ``fewest`` bytes and their format (``in``), the
+    ``work`` of A A (None if A is not square), and ``sizes``: for each size ``blocks``, ``nbytes``, and ``pairs`` of
+    A A.
     """
     return ((name, partial(_row, make)) for name, make in matrices(large=False, quick=quick))
 
@@ -68,7 +68,7 @@ def _row(make: Any, where: Backend) -> dict[str, Any]:
 
 
 def _pairs(A: Any, size: int) -> int:
-    """Return how many pairs of blocks meet in A A: each block with all blocks of one row of blocks."""
+    """Return the number of pairs of blocks that are multiplied in A A: each block with all blocks of one row."""
     rows = np.repeat(np.arange(A.shape[0]) // size, np.diff(A.indptr))
     shape = tuple(-(-n // size) for n in A.shape)
     blocks = sp.coo_array((np.ones(A.nnz, np.int8), (rows, A.indices // size)), shape=shape).tocsr()
@@ -86,7 +86,7 @@ def _tables(report: dict[str, Any]) -> Tables:
 
 
 def _groups(report: dict[str, Any]) -> list[list[str]]:
-    """Return a table of groups of matrices: other sizes, and csr, beside 8 x 8."""
+    """Return a table of groups of matrices: other sizes and csr relative to 8 x 8."""
     others = [size for size in SIZES if size != USUAL]
     names = [f"{size} x {size}" for size in others]
     cells = [
@@ -100,16 +100,16 @@ def _groups(report: dict[str, Any]) -> list[list[str]]:
         bytes_of = [[row["sizes"][size]["nbytes"] / row["sizes"][USUAL]["nbytes"] for row in rows] for size in others]
         bytes_of.append([row["csr"] / row["sizes"][USUAL]["nbytes"] for row in rows])
         squares = [row for row in rows if row["work"]]
-        met = [[row["sizes"][size]["pairs"] / row["sizes"][USUAL]["pairs"] for row in squares] for size in others]
-        positions = [[_backends(row, size) / _backends(row, USUAL) for row in squares] for size in others]
-        told = f"{first} to {after}" if after < np.inf else f"{first} and more"
-        means = [columns.digits(geometric_mean(ratios)) if ratios else "" for ratios in [*bytes_of, *met, *positions]]
-        cells.append([told, str(len(rows)), *means])
+        pairs = [[row["sizes"][size]["pairs"] / row["sizes"][USUAL]["pairs"] for row in squares] for size in others]
+        positions = [[_block_work(row, size) / _block_work(row, USUAL) for row in squares] for size in others]
+        group = f"{first} to {after}" if after < np.inf else f"{first} and more"
+        means = [columns.digits(geometric_mean(ratios)) if ratios else "" for ratios in [*bytes_of, *pairs, *positions]]
+        cells.append([group, str(len(rows)), *means])
     return cells
 
 
-def _backends(row: dict[str, Any], size: str) -> int:
-    """Return the multiply-adds of A A by blocks: of all places in every pair."""
+def _block_work(row: dict[str, Any], size: str) -> int:
+    """Return the multiply-adds of A A by blocks: of all elements in every pair."""
     return int(row["sizes"][size]["pairs"] * int(size) ** 3)
 
 
@@ -129,13 +129,13 @@ def _each(report: dict[str, Any]) -> Iterator[list[str]]:
             columns.digits(row["csr"] / nnz),
             *(columns.digits(row["sizes"][size]["nbytes"] / nnz) for size in SIZES),
             f"{row['in']} {columns.digits(row['fewest'] / nnz)}",
-            *(columns.digits(_backends(row, size) / square) if square else "" for size in SIZES),
+            *(columns.digits(_block_work(row, size) / square) if square else "" for size in SIZES),
         ]
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def _draw(report: dict[str, Any]) -> Any:
-    """Draw a picture: the bytes of other sizes, and of csr, beside those of 8 x 8, by the entries of a block."""
+    """Draw the bytes of other sizes and of csr relative to 8 x 8, over the entries per block."""
     figure = new_figure(6, 3.6)
     axes = figure.subplots()
     rows = [row for row in report["rows"] if row["nnz"]]

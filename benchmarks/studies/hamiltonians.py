@@ -2,12 +2,12 @@
 
 Chains of spins (Heisenberg, open and closed, and transverse Ising) and of bosons, of 2^8 to 2^20 states (2^16 on a
 CPU), in float64: products with vectors ``H x``, squares ``H H``, the upper half of them alone, and a step of time
-evolution, ``exp(-i t H) x`` as a Chebyshev series. With 2^24 states (2^20 on a CPU) there are products with vectors
-alone, where they fit. Beside the formats stand SciPy, QuTiP's Dia where it is installed,
-and on a GPU cuSPARSE. How diagonals multiply, and how hollow they get, is shown for H, H^2 and H^4.
+evolution, ``exp(-i t H) x`` as a Chebyshev series. With 2^24 states (2^20 on a CPU), only products with vectors are
+timed, if they fit in memory. The formats are compared with SciPy, with QuTiP's Dia if it is installed, and on a GPU
+with cuSPARSE. The number of diagonals and how full they are is shown for H, H^2 and H^4.
 
-Products are planned, into a result that is there, but for those of SciPy, QuTiP and CuPy. With --quick only
-8 to 10 sites.
+Products are planned, with a preallocated result, except for those of SciPy, QuTiP and CuPy. With --quick, only 8 to 10
+sites.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from ..experiment import (
     Report,
     called,
     fill,
+    on_device,
     planned_matvec,
     planned_square,
     square,
-    there,
 )
 from ..square_check import SampledSquare
 from ..timed_columns import Columns
@@ -69,16 +69,16 @@ from .hamiltonians_tables import (
 )
 
 SITES, CPU_SITES, QUICK_SITES = (8, 10, 12, 14, 16, 18, 20), (8, 10, 12, 14, 16), (8, 10)
-VECTOR_SITES, CPU_VECTOR_SITES, QUICK_VECTOR_SITES = 24, 20, 12  #: with products with vectors alone
-_FORMATS_HELD = 7  #: times the bytes of dia that all formats and what they are made of may take
-_SQUARED_BY_SCIPY = 14  #: sites up to which SciPy's and QuTiP's squares are timed
-_FOURTH = 12  #: sites up to which the diagonals of H^4 are counted
-_TIME = 4.0  #: of a step, over the half width of the spectrum
+VECTOR_SITES, CPU_VECTOR_SITES, QUICK_VECTOR_SITES = 24, 20, 12  #: with products with vectors only
+_FORMATS_HELD = 7  #: memory of all formats and their sources, relative to dia
+_SQUARED_BY_SCIPY = 14  #: largest number of sites for which the squares of SciPy and QuTiP are timed
+_FOURTH = 12  #: largest number of sites for which the diagonals of H^4 are counted
+_TIME = 4.0  #: of a step, times half the width of the spectrum
 
 
 @dataclass(frozen=True)
 class Family:
-    """A Hamiltonian by its name; `make(sites)` returns it as SciPy's `dia_array`, of order 2^sites."""
+    """A named Hamiltonian; `make(sites)` returns it as a SciPy `dia_array` of order 2^sites."""
 
     what: str
     make: Callable[[int], sp.dia_array]
@@ -93,10 +93,10 @@ FAMILIES = (
 
 
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
-    """Yield each Hamiltonian of each number of sites.
+    """Yield each Hamiltonian for each number of sites.
 
-    A row has ``sites``, ``powers`` (power: how many diagonals, places on them and nonzeros), ``nbytes`` (format: bytes)
-    and ``steps`` (products of the series, where it ran).
+    A row contains ``sites``, ``powers`` (power: numbers of diagonals, of elements on them, and of nonzeros), ``nbytes``
+    (format: bytes) and ``steps`` (number of products in the series).
     """
     all_sites = QUICK_SITES if quick else CPU_SITES if where is CPU else SITES
     vectors = QUICK_VECTOR_SITES if quick else CPU_VECTOR_SITES if where is CPU else VECTOR_SITES
@@ -111,7 +111,10 @@ def _add(report: Report) -> None:
 
 
 def _held(family: Family, sites: int, where: Backend) -> bool:
-    """Whether a Hamiltonian fits there, and on the host, in all formats. Its diagonals grow linearly with the sites."""
+    """Return whether a Hamiltonian fits in memory in all formats, on the device and on the host.
+
+    The number of its diagonals grows linearly with the number of sites.
+    """
     least, more = (len(family.make(n).offsets) for n in (4, 6))
     nbytes = (least + (sites - 4) * (more - least) // 2) * 2**sites * 8
     return _FORMATS_HELD * nbytes < min(available_bytes(where), available_bytes(CPU))
@@ -147,11 +150,11 @@ def _on_host(check: Callable[[np.ndarray], float], where: Backend) -> Callable[[
     return lambda y: check(where.host(y))
 
 
-# ---- who takes part -----------------------------------------------------------------------------------------------
+# ---- contenders ---------------------------------------------------------------------------------------------------
 def _vectors(
     host: Any, csr: Any, formats: dict[str, SparseArray], x: np.ndarray, where: Backend, timed: Clock
 ) -> Iterator[Contender]:
-    z = there(x, where)
+    z = on_device(x, where)
     for name, A in formats.items():
         yield name + VECTOR, partial(planned_matvec, A, z), timed
     if where is not CPU:
@@ -192,7 +195,7 @@ def _halves(formats: dict[str, SparseArray], where: Backend, timed: Clock) -> It
 def _evolved(
     csr: Any, formats: dict[str, SparseArray], series: _Series, where: Backend, timed: Clock
 ) -> Iterator[Contender]:
-    z = there(series.x, where)
+    z = on_device(series.x, where)
     for name, A in formats.items():
         evolve = partial(chebyshev_multiply, A, z, series.coefficients, domain=series.domain)
         yield name + EVOLVED, partial(called, evolve), timed
@@ -201,13 +204,13 @@ def _evolved(
 
 
 def _fits(A: SparseArray, where: Backend) -> bool:
-    """Whether the square takes less than a third of what is free; where no zeros are stored it always does here."""
+    """Return whether the square needs less than a third of the free memory, as it always does without stored zeros."""
     return A.format in ("csr", "mdia") or forecast("matmul", A, A).total_nbytes < available_bytes(where) / 3
 
 
 # ---- QuTiP --------------------------------------------------------------------------------------------------------
 def _qutip() -> Any | None:
-    """Return QuTiP's data layer, or None where it is not installed."""
+    """Return QuTiP's data layer, or None if it is not installed."""
     try:
         return importlib.import_module("qutip.core.data")
     except ImportError:
@@ -215,16 +218,16 @@ def _qutip() -> Any | None:
 
 
 def _by_qutip(host: Any, product: Callable[[Any], Any]) -> Prepared:
-    """Return a product of QuTiP's Dia, and its result, which is complex, as NumPy's or SciPy's."""
+    """Return a product of QuTiP's Dia, and its (complex) result as a NumPy or SciPy array."""
     qutip = _qutip()
     assert qutip is not None
-    call, made = called(product, qutip.Dia(sp.dia_matrix(host)))
-    return call, sp.csr_array(made.as_scipy()) if hasattr(made, "as_scipy") else made.to_array().ravel()
+    call, result = called(product, qutip.Dia(sp.dia_matrix(host)))
+    return call, sp.csr_array(result.as_scipy()) if hasattr(result, "as_scipy") else result.to_array().ravel()
 
 
 # ---- time evolution -----------------------------------------------------------------------------------------------
 class _Series:
-    """``exp(-i t H)`` as a Chebyshev series over an interval that holds the eigenvalues, by Gershgorin's circles."""
+    """``exp(-i t H)`` as a Chebyshev series over an interval that contains the eigenvalues, by Gershgorin's circles."""
 
     def __init__(self, csr: Any) -> None:
         diagonal = csr.diagonal()
@@ -237,7 +240,7 @@ class _Series:
         self.x /= np.linalg.norm(self.x)
 
     def by_scipy(self, csr: Any) -> np.ndarray:
-        """Return the sum, by the three-term recurrence."""
+        """Return the sum of the series by the three-term recurrence."""
         low, high = self.domain
         scale, shift = 2 / (high - low), -(high + low) / (high - low)
         before, now = self.x, scale * (csr @ self.x) + shift * self.x
@@ -248,7 +251,7 @@ class _Series:
         return total
 
     def check(self, csr: Any) -> Callable[[np.ndarray], float]:
-        """Return the check of a result: its error over a bound that grows with the square of the steps."""
+        """Return the check of a result: its error divided by a bound that grows quadratically with the steps."""
         expected = self.by_scipy(csr)
         terms = int(np.diff(csr.indptr).max(initial=0)) + 3
         bound = np.full(len(expected), len(self.coefficients) ** 2 * rounding(terms, np.float64))
@@ -257,17 +260,17 @@ class _Series:
 
 # ---- powers -------------------------------------------------------------------------------------------------------
 def _powers(A: SparseArray, sites: int) -> dict[str, dict[str, int]]:
-    """Return of H (in csr, without stored zeros), H^2 and H^4 the number of diagonals, places on them and nonzeros."""
-    found = {"1": _counts(A)}
+    """Count diagonals, their elements, and nonzeros of H (in csr, without stored zeros), H^2 and H^4."""
+    powers = {"1": _counts(A)}
     if sites <= CPU_SITES[-1]:
         csr = A.to("cpu").to_scipy()
         pattern = sp.csr_array((np.ones(csr.nnz), csr.indices, csr.indptr), shape=csr.shape)
         pattern = pattern @ pattern
-        found["2"] = _counts(array(pattern, "csr"))
+        powers["2"] = _counts(array(pattern, "csr"))
     if sites <= _FOURTH:
         pattern.data[:] = 1
-        found["4"] = _counts(array(pattern @ pattern, "csr"))
-    return found
+        powers["4"] = _counts(array(pattern @ pattern, "csr"))
+    return powers
 
 
 def _counts(A: SparseArray) -> dict[str, int]:

@@ -56,7 +56,7 @@ def head(report: dict[str, Any]) -> str:
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def draw(report: dict[str, Any]) -> Any:
-    """Draw a picture: times over the number of sites, a column for each Hamiltonian and a row for each operation."""
+    """Draw times over the number of sites, with a column for each Hamiltonian and a row for each operation."""
     styles = dict(
         zip(
             (*FORMATS, *PEERS),

@@ -1,11 +1,12 @@
 """The row formats side by side.
 
-Products with vectors, ``A @ x`` and ``A.T @ x``, in float64, of matrices whose rows are short or long, alike or not.
-Beside the times stands what share of the memory bandwidth they are: the bytes of A, x and y in that time, over a copy
-on a GPU, over reading on a CPU. There each matrix has a row on one thread, and one on all.
+Products with vectors, ``A @ x`` and ``A.T @ x``, in float64, for matrices with short or long rows of equal or different
+lengths. The times are reported with the fraction of the memory bandwidth that they reach: the bytes of A, x and y per
+second, relative to a copy on a GPU, or to reading on a CPU. On a CPU, each matrix has a row for one thread and one for
+all threads.
 
-Seven matrices of 32768 to 4 million rows, with 20 to 50 million nonzeros; on a CPU a quarter of their rows, or half of
-them. With --quick a hundredth.
+Seven matrices of 32768 to 4 million rows with 20 to 50 million nonzeros; on a CPU, a quarter or half of their rows.
+With --quick, a hundredth.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ from diagsparse._study import gpu_clock, peers
 from diagsparse._study.exactness import MatvecCheck, vector
 from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, called, fill, made_once, planned_matvec, there
-from ..tables import Tables, machine, with_share
+from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, called, fill, on_device, planned_matvec
+from ..tables import Tables, machine, with_fraction
 from ..timed_columns import Columns
 
 FORMATS = ("csr", "ell", "hyb", "sell", "jds", "csb", "ellcsr")
 CUSPARSE, CUSPARSE_SELL, SCIPY, MKL = "cuSPARSE csr", "cuSPARSE sell", "SciPy csr", "MKL csr"
 PEERS = (CUSPARSE, CUSPARSE_SELL, SCIPY, MKL)
-TRANSPOSED = " transposed"  #: ends the name of a column of A.T @ x
-MUCH = 8  #: times the bytes of csr: such formats are left out
+TRANSPOSED = " transposed"  #: end of the names of columns of A.T @ x
+MUCH = 8  #: formats that need more than this many times the bytes of csr are left out
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A matrix by its name; `make(scale)` returns it as SciPy's csr, with that share of its rows."""
+    """A named matrix; `make(scale)` returns it as SciPy's csr, with `scale` times its rows."""
 
     what: str
     make: Callable[[float], sp.csr_array]
@@ -58,7 +59,7 @@ def _band(rows: int, half: int) -> Callable[[float], sp.csr_array]:
 def random_rows(
     rows: int, lengths: Callable[[np.random.Generator, int], np.ndarray]
 ) -> Callable[[float], sp.csr_array]:
-    """Return the maker of a square matrix with columns at random, in rows of these lengths."""
+    """Return a function that creates a square matrix with random columns in rows of these lengths."""
 
     def make(scale: float) -> sp.csr_array:
         rng, n = np.random.default_rng(0), round(rows * scale)
@@ -72,7 +73,7 @@ def random_rows(
 
 
 def power_law(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Return lengths of rows, a few of them long."""
+    """Return random row lengths, a few of which are large."""
     return np.minimum(1 + (4 * rng.pareto(1.3, n)).astype(np.int64), 5000)
 
 
@@ -94,11 +95,11 @@ MATRICES = (
 
 
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
-    """Yield each matrix, on a CPU on one thread and on as many as are set.
+    """Yield each matrix, on a CPU with one thread and with the current number of threads.
 
-    A row has ``bandwidth`` (bytes a second) and ``nbytes`` (format: bytes).
+    A row contains ``bandwidth`` (bytes per second) and ``nbytes`` (format: bytes).
     """
-    made = made_once()
+    made = cached_maker()
     for matrix in MATRICES:
         for threads in sorted({1, get_num_threads()}) if where is CPU else [0]:
             yield f"{matrix.what}{f', {threads} threads' * bool(threads)}", partial(_run, matrix, made, threads, quick)
@@ -129,7 +130,7 @@ def _run(
 
 
 def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Backend, seconds: Clock) -> None:
-    """Note the bytes of the formats, and the times of all columns; A and its transpose have one check each."""
+    """Add the bytes of the formats and the times of all columns, checking products with A and with its transpose."""
     checks = {end: MatvecCheck(B, vector(B.shape[1], A.dtype)) for end, B in (("", A), (TRANSPOSED, A.T.tocsr()))}
     for contender in _contenders(A, matrix, where, seconds, row):
         check = checks[TRANSPOSED if contender[0].endswith(TRANSPOSED) else ""]
@@ -141,8 +142,8 @@ def _contenders(
 ) -> Iterator[Contender]:
     csr = array(A, "csr", device=where.name)
     for format in FORMATS:
-        layout, made = matrix.layout.get(format, {}), format_named(format)
-        row["nbytes"][format] = made.nbytes(csr._summary(), **made.checked_options(layout))  # type: ignore[attr-defined]
+        layout, cls = matrix.layout.get(format, {}), format_named(format)
+        row["nbytes"][format] = cls.nbytes(csr._summary(), **cls.checked_options(layout))  # type: ignore[attr-defined]
         if row["nbytes"][format] > MUCH * csr.nbytes:
             continue
         B = csr if format == "csr" else csr.asformat(format, **layout)
@@ -152,7 +153,7 @@ def _contenders(
         if where is not CPU and format in ("csr", "sell"):
             name = CUSPARSE if format == "csr" else CUSPARSE_SELL
             yield name, partial(_planned, B, where, "cusparse"), seconds
-            if format == "csr":  # the transpose of sell is none of cuSPARSE's products: our own kernel would run
+            if format == "csr":  # cuSPARSE does not support the transpose of sell, so our own kernel would run
                 yield name + TRANSPOSED, partial(_planned, B.T, where, "cusparse"), seconds
     if where is not CPU:
         return
@@ -165,12 +166,12 @@ def _contenders(
 
 
 def _planned(B: Any, where: Backend, kernel: str = "") -> tuple[Callable[[], Any], Any]:
-    return planned_matvec(B, there(vector(B.shape[1], np.float64), where), kernel)
+    return planned_matvec(B, on_device(vector(B.shape[1], np.float64), where), kernel)
 
 
 # ---- tables -------------------------------------------------------------------------------------------------------
 def _tables(report: dict[str, Any]) -> Tables:
-    """Yield titles and cells: the times of both products, with the share of the bandwidth, and the bytes."""
+    """Yield titles and cells: the times of both products with the fraction of the bandwidth, and the bytes."""
     against = "a copy" if report["device"] == "cuda" else "the read bandwidth"
     yield f"A @ x: time, and share of {against}", _times(report, "")
     yield f"A.T @ x: time, and share of {against}", _times(report, TRANSPOSED)
@@ -191,7 +192,7 @@ def _time(row: dict[str, Any], name: str, end: str) -> str:
         return "fails"
     if name not in row["nbytes"]:
         return columns.seconds(seconds)
-    return with_share(seconds, row["nbytes"][name] + 8 * sum(row["shape"]), row["bandwidth"])
+    return with_fraction(seconds, row["nbytes"][name] + 8 * sum(row["shape"]), row["bandwidth"])
 
 
 def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
@@ -209,7 +210,7 @@ def _first(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
 
 
 def _machine(report: dict[str, Any]) -> str:
-    """Return the line about the machine, with the bandwidths that the shares are shares of."""
+    """Return the line about the machine, with the bandwidths to which the fractions refer."""
     speeds = {row["threads"]: row["bandwidth"] for row in report["rows"]}
     if report["device"] == "cuda":
         return f"{machine(report)}; copy {speeds[0] / 1e12:.2f} TB/s"
@@ -219,14 +220,17 @@ def _machine(report: dict[str, Any]) -> str:
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def _draw(report: dict[str, Any]) -> Any:
-    """Draw a picture: the time of A @ x beside csr's, matrix by matrix, on all threads."""
+    """Draw the time of A @ x relative to csr for each matrix, on all threads."""
     colors = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, BLUE, "black", "#7f7f3f")
     most = max(row["threads"] for row in report["rows"])
     rows = [row for row in report["rows"] if row["threads"] == most]
     names = [*FORMATS, *(peer for peer in PEERS if any(peer in row["times"] for row in rows))]
     figure = new_figure(9.6, 3.2)
     axes = figure.subplots()
-    width, top = 0.85 / len(names), 3.0  # of a bar; higher ones have their number on them
+    width, top = (
+        0.85 / len(names),
+        3.0,
+    )  # of a bar; higher bars are labelled
     for i, (name, color) in enumerate(zip(names, colors, strict=False)):
         ratios = [t / row["times"]["csr"] if (t := row["times"].get(name)) else np.nan for row in rows]
         at = np.arange(len(rows)) + (i - len(names) / 2 + 0.5) * width

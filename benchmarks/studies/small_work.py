@@ -1,9 +1,9 @@
-"""Small work beside SciPy. Each row is held to a limit that the project has set itself.
+"""Small operations compared with SciPy. Each row has a limit that the project has set itself.
 
 On one thread: products and planned products of 50 x 50, every element-wise operation of the formats that SciPy has at
-three sizes, and the time to plan a product. The exit status says whether results are right, never how long they took.
+three sizes, and the time to plan a product. The exit status depends only on whether results are correct, not on times.
 
-It takes two minutes. With --quick it times the smallest size alone.
+It takes two minutes. With --quick, only the smallest size is timed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,17 @@ from diagsparse._study.timed_rows import Timed
 from ..experiment import Experiment, NamedRow, Report
 
 SIZES = (50, 1000, 100_000)
-FORMATS = {"dia": "dia", "hm": "dia", "cdm": "dia", "csr": "csr", "csc": "csc", "coo": "coo"}  #: and SciPy's beside it
-DENSE = 1000  #: rows up to which dense arrays take part
+FORMATS = {
+    "dia": "dia",
+    "hm": "dia",
+    "cdm": "dia",
+    "csr": "csr",
+    "csc": "csc",
+    "coo": "coo",
+}  #: SciPy's formats for them
+DENSE = 1000  #: largest number of rows for operations with dense arrays
 
-OPERATIONS: tuple[str, ...] = (  #: of A, of B on other diagonals, and of a dense row
+OPERATIONS: tuple[str, ...] = (  #: with A, with B on other diagonals, and with a dense row
     "A + A", "A + B", "A - B", "A + A.T", "A.multiply(A)", "A.multiply(B)", "A.multiply(row)", "A * 3", "A / 2",
     "A / 3", "-A", "abs(A)", "A != B", "A != 0", "A.copy()", "A.T", "A.conj()", "A.astype(complex)", "A.sum()",
     "A.sum(axis=0)", "A.sum(axis=1)", "A.trace()", "A.diagonal()", "A.count_nonzero()", "A.tocsr(copy=True)",
@@ -46,7 +53,7 @@ WITH_DENSE: tuple[str, ...] = ("A.toarray()", "A + dense", "A.multiply(dense)", 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of ours, SciPy's beside it (None for plans), and its limit: a share of SciPy's time, or seconds."""
+    """A call of diagsparse, that of SciPy (None for plans), and its limit: relative to SciPy's time, or seconds."""
 
     group: str
     what: str
@@ -58,10 +65,10 @@ class Call:
 
 
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
-    """Yield every call; quickly, those of the smallest size and small plans.
+    """Yield every call; if `quick`, only those of the smallest size and small plans.
 
-    A row has ``group``, ``what``, ``format``, ``n``, ``seconds``, SciPy's (``scipy``), their ``ratio`` and its
-    ``limit``, and whether the result is right (``ok``).
+    A row contains ``group``, ``what``, ``format``, ``n``, ``seconds``, those of SciPy (``scipy``), their ``ratio`` and
+    its ``limit``, and whether the result is correct (``ok``).
     """
     for call in _calls(quick):
         yield f"{call.what}, {call.format}, n = {call.n}", partial(_timed, call, 0.01 if quick else 0.1)
@@ -78,11 +85,11 @@ def _calls(quick: bool) -> Iterator[Call]:
             yield Call("calls", "A @ A", format, 50, partial(operator.matmul, a, a), product, 1 / 6)
             yield Call("calls", "plan(out=C)", format, 50, partial(planned, out=planned()), product, 1 / 15)
     for n in SIZES[: 1 if quick else None]:
-        yield from _element_by_element(n)
+        yield from _elementwise(n)
     yield from _plans(0.02 if quick else 1.0)
 
 
-def _element_by_element(n: int) -> Iterator[Call]:
+def _elementwise(n: int) -> Iterator[Call]:
     A, B = gallery.banded(n, 2, 2, seed=0), gallery.banded(n, 4, 1, seed=1)
     rng = np.random.default_rng(0)
     named = [("row", OPERATIONS, rng.uniform(size=(1, n)))]
@@ -113,7 +120,7 @@ def _timed(call: Call, budget: float, where: Backend) -> dict[str, Any]:
     """Return the row of a call, timed on one thread."""
     calls = {"ours": call.ours} | ({"scipy": call.scipy} if call.scipy else {})
     with measure.using_threads(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # SciPy's, of A == A
+        warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # by SciPy's A == A
         ok = call.scipy is None or _same(call.ours(), call.scipy())
         times = measure.time_calls(calls, budget=budget)
     ours, scipy = times["ours"].median, times["scipy"].median if call.scipy else None
@@ -124,7 +131,7 @@ def _timed(call: Call, budget: float, where: Backend) -> dict[str, Any]:
 
 
 def _same(ours: Any, theirs: Any) -> bool:
-    """Whether two results are the same but for a few roundings."""
+    """Return whether two results are equal up to a few rounding errors."""
     if not sp.issparse(theirs):
         return bool(np.allclose(ours, theirs, rtol=1e-12, atol=1e-12))
     given = ours.to_scipy("csr") if isinstance(ours, SparseArray) else ours
@@ -135,7 +142,7 @@ def _same(ours: Any, theirs: Any) -> bool:
 
 
 def _pairs(report: Report) -> Iterator[Pair]:
-    """Yield each of our calls beside SciPy's, by group."""
+    """Yield the comparison of each call with SciPy's, by group."""
     for row in report["rows"]:
         if row["scipy"]:
             operation = "products" if row["group"] == "calls" else "element by element"
@@ -143,7 +150,7 @@ def _pairs(report: Report) -> Iterator[Pair]:
 
 
 def _times(report: Report) -> Iterator[Timed]:
-    """Yield each of our calls with SciPy's time for the same."""
+    """Yield each call, with SciPy's time for the same operation."""
     for row in report["rows"]:
         peers = {"SciPy": row["scipy"]} if row["scipy"] else {}
         yield Timed(row["name"], "", row["format"], "", row["seconds"], row["ok"], peers=peers)
@@ -171,7 +178,7 @@ def _machine(report: dict[str, Any]) -> str:
 
 
 def _draw(report: dict[str, Any]) -> Any:
-    """Draw the ratios to SciPy's time as a picture: a point for each operation and format, by size."""
+    """Draw the times relative to SciPy, with a point for each operation, format and size."""
     figure = new_figure(6.4, 7.0)
     axes = figure.subplots(1, 1)
     rows = [row for row in report["rows"] if row["group"] == "elements"]

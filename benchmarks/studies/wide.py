@@ -1,11 +1,12 @@
 """Wide bands, triangles and dense matrices by diagonals.
 
 Squares of bands of 51 to 801 diagonals, of dense matrices, triangles and Hessenberg matrices of order 1000 and 2000,
-in float64 and float32: dia and hm beside csr, SciPy and MKL, and on a GPU beside cuSPARSE. Each rate is set against the
-one of a dense product on the same machine, by MKL or NumPy, on a GPU by CuPy. The rate counts a multiply and an add for
-each pair of elements that meet, and no zeros beside the diagonals.
+in float64 and float32: dia and hm compared with csr, SciPy and MKL, and on a GPU with cuSPARSE. Each rate is compared
+with that of a dense product on the same machine, by MKL or NumPy, on a GPU by CuPy. The rate counts a multiply and an
+add for each pair of elements that are multiplied, and no zeros outside of the diagonals.
 
-Our products are planned, into a result that is there. It takes about two minutes. With --quick only small orders.
+Products of diagsparse are planned, with a preallocated result. It takes about two minutes. With --quick, only small
+orders.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ CUSPARSE, CUPY, SCIPY, MKL = "cuSPARSE csr", "CuPy csr", "SciPy csr", "MKL csr"
 PEERS = (CUSPARSE, CUPY, SCIPY, MKL)
 WIDTHS = (51, 101, 201, 401, 801)
 ORDERS = (1000, 2000)
-PLACES, GPU_PLACES, QUICK_PLACES = 2_000_000, 20_000_000, 20_000  #: on the diagonals of a band
-_MOST_BY_ROWS, _MOST_BY_ROWS_GPU = 10**9, 10**10  #: multiply-adds up to which products by rows take part
-_DENSE, _DENSE_GPU, _DENSE_QUICK = 2000, 8192, 200  #: order of the dense product that gives the rate of the machine
+ELEMENTS, GPU_ELEMENTS, QUICK_ELEMENTS = 2_000_000, 20_000_000, 20_000  #: on the diagonals of a band
+_MOST_BY_ROWS, _MOST_BY_ROWS_GPU = 10**9, 10**10  #: largest number of multiply-adds for products by rows
+_DENSE, _DENSE_GPU, _DENSE_QUICK = 2000, 8192, 200  #: order of the dense product that measures the peak rate
 
 
 @dataclass(frozen=True)
 class Case:
-    """A matrix by its diagonals; `make` returns it as SciPy's `dia_array`."""
+    """A named matrix; `make` returns it as a SciPy `dia_array`."""
 
     what: str
     order: int
@@ -51,9 +52,9 @@ class Case:
 
 
 def _cases(quick: bool, gpu: bool) -> Iterator[Case]:
-    positions = QUICK_PLACES if quick else GPU_PLACES if gpu else PLACES
+    elements = QUICK_ELEMENTS if quick else GPU_ELEMENTS if gpu else ELEMENTS
     for width in WIDTHS[:2] if quick else WIDTHS:
-        n = max(2 * width, positions // width)
+        n = max(2 * width, elements // width)
         yield Case(f"band of {width}", n, partial(gallery.banded, n, width // 2, width // 2, seed=0))
     for n in (100,) if quick else ORDERS:
         for what, low, high in (("dense", 1 - n, n - 1), ("lower triangle", 1 - n, 0), ("Hessenberg", -1, n - 1)):
@@ -63,8 +64,8 @@ def _cases(quick: bool, gpu: bool) -> Iterator[Case]:
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield each matrix in both precisions.
 
-    A row has ``what``, ``order``, ``dtype``, ``diagonals``, ``multiply_adds``, ``dense_rate`` (multiplies and adds a
-    second) and ``kernels`` (format: kernel).
+    A row contains ``what``, ``order``, ``dtype``, ``diagonals``, ``multiply_adds``, ``dense_rate`` (flops per second)
+    and ``kernels`` (format: kernel).
     """
     rates: dict[str, float] = {}
     for case in _cases(quick, where is not CPU):
@@ -110,20 +111,20 @@ def _planned(A: Any, kernels: dict[str, str]) -> Prepared:
 
 
 def _dense_rate(dtype: str, quick: bool, where: Backend, timed: Clock) -> float:
-    """Return multiplies and adds a second of a dense product, by MKL, NumPy, or on a GPU by CuPy; 0 without that."""
+    """Return the flops per second of a dense product by MKL or NumPy, or by CuPy on a GPU (0 without CuPy)."""
     n = _DENSE_QUICK if quick else _DENSE if where is CPU else _DENSE_GPU
     a = np.random.default_rng(0).random((n, n)).astype(dtype)
     if where is not CPU:
         if (cupy := gpu_peers.cupy()) is None:
             return 0.0
-        there, out = cupy.asarray(a), cupy.empty((n, n), dtype)
-        return 2 * n**3 / timed(partial(cupy.matmul, there, there, out=out))
+        on_gpu, out = cupy.asarray(a), cupy.empty((n, n), dtype)
+        return 2 * n**3 / timed(partial(cupy.matmul, on_gpu, on_gpu, out=out))
     mkl = peers.mkl()
     return 2 * n**3 / timed(partial(mkl.dot_product_mkl, a, a) if mkl else partial(np.matmul, a, a))
 
 
 def _multiply_adds(host: Any) -> int:
-    """Count the pairs of places on the diagonals that meet: of each k those above it and beside it."""
+    """Count the pairs of elements that are multiplied: for each k, those in column k times those in row k."""
     n, offsets = host.shape[0], np.sort(host.offsets)
     k = np.arange(n)
     in_row = np.searchsorted(offsets, n - k) - np.searchsorted(offsets, -k)
@@ -152,7 +153,7 @@ def _rate(row: dict[str, Any], names: Any = ("dia", "hm")) -> float | None:
 
 
 def _draw(report: dict[str, Any]) -> Any:
-    """Draw a picture: the rates of the bands over their diagonals, beside that of a dense product."""
+    """Draw the rates of bands over their diagonals, compared with a dense product."""
     figure = new_figure(8.6, 3.4)
     styles = dict(zip((*FORMATS, *PEERS), (BLUE, SKY, ORANGE, GREY, "black", PURPLE, GREEN), strict=True))
     handles: dict[str, Any] = {}

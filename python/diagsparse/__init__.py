@@ -1,4 +1,4 @@
-"""diagsparse: sparse matrices whose structure pays, stored by diagonals and multiplied at memory speed."""
+"""diagsparse: sparse matrices stored by their structure, such as diagonals, and multiplied at memory speed."""
 
 import logging as _logging
 

@@ -1,4 +1,4 @@
-"""The choice of a format and its options: `recommend` explains it, and `array` makes it."""
+"""The choice of a format and its options: `recommend` explains it, and `array` applies it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = ["Recommendation", "array", "recommend"]
 
 OPS = tuple(TITLES)  #: the operations that formats are recommended for
 _PRODUCTS, _LAST = 1000, 1 << 53
-_CHANGES = 1 / TIE  # of the time in the present layout: another one has to be faster than this to be recommended
-_SAME = 1.05  # times the shortest time: among the layouts within this, the one with the fewest options is selected
+_CHANGES = 1 / TIE  # largest time relative to the present layout at which another layout is recommended
+_SAME = 1.05  # among the layouts within this factor of the shortest time, the one with the fewest options is selected
 
 
 def recommend(
@@ -128,26 +128,27 @@ def recommend(
     if reorder and where is not CPU:
         raise ValueError(f"recommend: reorder=True is available on the cpu only, got device {where.name}")
     csr = as_rows(given, where, "recommend")
-    found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, given is not A))
-    base, asked = found.as_it_is(A, given), formats is not None
-    there = base if is_sparse(A) else None  # of a dense array there is no layout yet that it could stay in
-    layouts = [*found.layouts(names, asked)]
-    layouts += offers.narrower(found, names, asked) if narrow else []
-    layouts += offers.in_order(found, names, asked) if reorder else []
+    candidates = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, given is not A))
+    base, requested = candidates.present(A, given), formats is not None
+    present = base if is_sparse(A) else None  # a dense array has no layout yet in which it could stay
+    layouts = [*candidates.layouts(names, requested)]
+    layouts += offers.narrower(candidates, names, requested) if narrow else []
+    layouts += offers.reordered_layouts(candidates, names, requested) if reorder else []
     fitting, left_out = _that_fit(layouts, csr, limit)
     in_own_order = " in A's own order" * reorder
-    why_not = {name: found.why_not(name) or found.too_large(name) for name in names} if asked else {}
+    why_not = {name: candidates.why_not(name) or candidates.too_large(name) for name in names} if requested else {}
     left_out |= {name: why + in_own_order for name, why in why_not.items() if why}
-    ranked = _ranked(_beside(base, fitting), there, count)
+    ranked = _ranked(_with_present(base, fitting), present, count)
     if tune:
-        measured = tuned(ranked, base, found, count, limit)
+        measured = tuned(ranked, base, candidates, count, limit)
         base = measured[0]
-        ranked = _ranked(measured, base if there else None, count)
-    best, all_fit = ranked[0], asked or not left_out
+        ranked = _ranked(measured, base if present else None, count)
+    best, all_fit = ranked[0], requested or not left_out
     return Recommendation(
         shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, device=where.name,
-        threads=found.machine.threads, base=base, candidates=ranked, reason=reason(ranked, base, count, all_fit, asked),
-        offers=[] if narrow or best.order else offers.told(found, best), left_out=left_out, _csr=csr,
+        threads=candidates.machine.threads, base=base, candidates=ranked,
+        reason=reason(ranked, base, count, all_fit, requested),
+        offers=[] if narrow or best.order else offers.hints(candidates, best), left_out=left_out, _csr=csr,
     )  # fmt: skip
 
 
@@ -226,15 +227,15 @@ def array(
     where = get_backend(device, given._backend)
     if (csr := _in_csr(given, where)) is None:
         return given.to(where.name)
-    found = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, not ours))
-    base = found.as_it_is(given, given) if ours else None
-    fitting, _ = _that_fit(found.layouts(list(FORMATS)), csr, None)
-    layouts = _beside(base, fitting)
+    candidates = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, not ours))
+    base = candidates.present(given, given) if ours else None
+    fitting, _ = _that_fit(candidates.layouts(list(FORMATS)), csr, None)
+    layouts = _with_present(base, fitting)
     if not layouts:  # nothing fits in addition to the csr matrix
         return csr
-    made = _ranked(layouts, base, _PRODUCTS)[0].made_of(csr)
-    assert isinstance(made, SparseArray)  # for nobody asked for another order
-    return made
+    built = _ranked(layouts, base, _PRODUCTS)[0].build(csr)
+    assert isinstance(built, SparseArray)  # no other order was requested
+    return built
 
 
 def _in_csr(given: SparseArray, where: Backend) -> SparseArray | None:
@@ -281,12 +282,12 @@ def _count(products: Any) -> int:
 
 
 def _that_fit(
-    found: Iterable[Candidate], csr: SparseArray, limit: int | None
+    layouts: Iterable[Candidate], csr: SparseArray, limit: int | None
 ) -> tuple[list[Candidate], dict[str, str]]:
-    """Return the layouts that fit into memory beside csr, and why the others do not."""
+    """Return the layouts that fit in memory in addition to csr, and why the others do not."""
     fitting, out = [], {}
     free, where = cache(memory.available_bytes), csr._backend
-    for one in found:
+    for one in layouts:
         needed = one.nbytes + csr.nbytes * (one.format != COMMON)
         if memory.fits(needed, limit, where, free):
             fitting.append(one)
@@ -296,21 +297,21 @@ def _that_fit(
     return fitting, out
 
 
-def _beside(base: Candidate | None, found: list[Candidate]) -> list[Candidate]:
+def _with_present(base: Candidate | None, layouts: list[Candidate]) -> list[Candidate]:
     """Return the layouts, headed by the present one of the matrix."""
-    return found if base is None else [base, *(one for one in found if one.name != base.name)]
+    return layouts if base is None else [base, *(one for one in layouts if one.name != base.name)]
 
 
-def _ranked(found: list[Candidate], base: Candidate | None, products: int) -> list[Candidate]:
+def _ranked(layouts: list[Candidate], base: Candidate | None, products: int) -> list[Candidate]:
     """Return the layouts by total time, but the recommended one first.
 
     Among layouts that are equally fast, one with few options is recommended, and among these one that stores nearly
     full diagonals.
     """
-    by_time = sorted(found, key=lambda one: one.total(products))
+    by_time = sorted(layouts, key=lambda one: one.total(products))
     best = by_time[0].total(products)
     same = [one for one in by_time if one.total(products) <= _SAME * best]
-    first = min(same, key=lambda one: (one.simple, not one.nearly_full, one.total(products)))
+    first = min(same, key=lambda one: (one.complexity, not one.nearly_full, one.total(products)))
     if base is not None and first.total(products) > _CHANGES * base.total(products):
         first = base
     return [first, *(one for one in by_time if one is not first)]

@@ -1,4 +1,4 @@
-"""The entry point of the command line: `main` runs a command, or says which package is missing."""
+"""The entry point of the command line: `main` runs a command, or reports which package is missing."""
 
 from __future__ import annotations
 

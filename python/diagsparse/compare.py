@@ -20,7 +20,7 @@ from ._matrix.sparse_array import SparseArray
 from ._matrix.validation import private
 from ._products.forecasts import convert_nbytes
 from ._products.plans import MatmulPlan
-from ._study import beside, exactness, gpu_clock
+from ._study import exactness, gpu_clock, participants
 from ._study.changes import Change, Changes
 from ._study.comparison import Comparison, Row, Skipped
 from ._study.titles import PEERS, TITLES, matrix_name
@@ -99,7 +99,7 @@ def compare(
         raise ValueError(f"compare: budget={budget}: expected seconds above 0")
     where = get_backend(device)
     names = _chosen("format", formats, list(FORMATS))
-    against = _chosen("library", against, list(PEERS)) if against is not None else list(beside.by_default(where))
+    against = _chosen("library", against, list(PEERS)) if against is not None else list(participants.by_default(where))
     ops = _chosen("operation", ops, list(TITLES))
     csr, given, name = _csr(A, name)
     report, crowd = progress or measure.silent, measure.Crowd()
@@ -121,13 +121,13 @@ def compare(
             held[format] = _convert(base, format, max_bytes, given)
         except (ValueError, MemoryError) as error:
             result.skipped.append(Skipped("convert", format, _reason(error, format)))
-    absent = {name: why for name in against if (why := beside.missing(name, where))}
+    absent = {name: why for name in against if (why := participants.missing(name, where))}
     result.skipped += [Skipped("convert", name, why) for name, why in absent.items()]
     against = [name for name in against if name not in absent]
-    bsr, why = beside.scipys_bsr(against, csr)
+    bsr, why = participants.scipys_bsr(against, csr)
     result.skipped += [Skipped("convert", "scipy bsr", why)] if why else []
-    there = {kernel: None for A, _ in held.values() for op in ops for kernel in A.kernels(op)}
-    kernels = None if kernels is None else _chosen("kernel", kernels, [*there, "all"])
+    available = {kernel: None for A, _ in held.values() for op in ops for kernel in A.kernels(op)}
+    kernels = None if kernels is None else _chosen("kernel", kernels, [*available, "all"])
     for i, op in enumerate(ops):
         part = portion(report, 0.2 + 0.8 * i / len(ops), 0.8 / len(ops))
         if op == "matvec":
@@ -148,7 +148,7 @@ def _chosen(what: str, given: Sequence[str] | None, known: list[str]) -> list[st
 
 
 def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
-    """Return A as SciPy's csr with values that the kernels take, A itself where it has a layout, and its name."""
+    """Return A as SciPy's csr with a supported dtype, A itself if it is a `SparseArray`, and its name."""
     if isinstance(A, (str, os.PathLike)):
         from .io import read_floats
 
@@ -169,27 +169,27 @@ def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
     return csr, A if isinstance(A, SparseArray) and not A._op else None, name
 
 
-# ---- what suits ---------------------------------------------------------------------------------------------------
+# ---- suitable formats ---------------------------------------------------------------------------------------------
 def _convert(
     base: SparseArray, format: str, max_bytes: int | None, given: SparseArray | None
 ) -> tuple[Any, float]:  # fmt: skip
-    """Return A in a format and the seconds that this takes (best of a few), or raise with the reason why not.
+    """Return A in a format and the seconds of the conversion (the best of a few), or raise the reason why not.
 
-    In the format in which it was given it stays as it is.
+    In its own format, A is returned unchanged.
     """
     itself = given if given is not None and given.format == format else None
     nbytes = convert_nbytes(base, format) if itself is None else itself.nbytes
     _limit(nbytes, base.nbytes, max_bytes, "would store", base.nnz * base.dtype.itemsize)
     if itself is not None:
         return itself.to(base.device), 0.0
-    made, taken = base, [0.0]
-    while format != base.format and sum(taken) < 0.05 and len(taken) < 4:
+    converted, times = base, [0.0]
+    while format != base.format and sum(times) < 0.05 and len(times) < 4:
         start = time.perf_counter()
-        made = base.asformat(format)
+        converted = base.asformat(format)
         if base._backend is not CPU:
             base._core.synchronize(base._backend.index)
-        taken.append(time.perf_counter() - start)
-    return made, min(taken[1:], default=0.0)
+        times.append(time.perf_counter() - start)
+    return converted, min(times[1:], default=0.0)
 
 
 def _limit(nbytes: int, csr_nbytes: int, max_bytes: int | None, what: str, useful: int) -> None:
@@ -205,7 +205,7 @@ def _reason(error: Exception, format: str) -> str:
     return str(error).removeprefix(f"{format}_array: ").split(";")[0] if isinstance(error, ValueError) else str(error)
 
 
-def _products_that_suit(
+def _suitable_products(
     result: Comparison, csr: Any, held: dict[str, tuple[Any, float]], useful: int, budget: float, max_bytes: int | None
 ) -> Iterator[str]:
     """Yield the formats in which C = A A stays within time and memory; note the reason for the others."""
@@ -225,8 +225,10 @@ def _products_that_suit(
                     f"would need {work / 1e9:.2g} G multiply-adds, {work / max(1, useful):.0f}x the useful ones"
                 )
             plan = least if format == "csr" and least else MatmulPlan(A, A, max_bytes=1 << 62)
-            kept = least or plan
-            _limit(plan.nbytes, kept.nbytes, max_bytes, "the result would store", kept.nnz * csr.dtype.itemsize)
+            reference = least or plan
+            _limit(
+                plan.nbytes, reference.nbytes, max_bytes, "the result would store", reference.nnz * csr.dtype.itemsize
+            )
             yield format
         except (ValueError, MemoryError) as error:
             result.skipped.append(Skipped("matmul", format, str(error)))
@@ -241,8 +243,8 @@ def _run_matvec(
     z = x if where is CPU else where.core.from_host(x, where.index)
     check = exactness.MatvecCheck(csr, x)
     matrices = {name: A for name, (A, _) in held.items()}
-    contenders = beside.contenders("matvec", matrices, kernels, against, csr, z, bsr)
-    result.skipped += [Skipped("matvec", "scipy", why) for why in beside.without_scipys_dia(against, csr, matrices)]
+    contenders = participants.contenders("matvec", matrices, kernels, against, csr, z, bsr)
+    result.skipped += [Skipped("matvec", "scipy", why) for why in participants.without_dia(against, csr, matrices)]
     _measure(result, "matvec", csr.nnz, contenders, lambda y: check(where.host(y)), held, budget, where, report)
 
 
@@ -254,20 +256,20 @@ def _run_matmul(
     if m != n:
         result.skipped.append(Skipped("matmul", "all", f"needs a square matrix, got {m} x {n}"))
         return
-    work = int(np.diff(csr.indptr)[csr.indices].sum())  # an entry of A meets all entries of one row
-    suits = {format: held[format] for format in _products_that_suit(result, csr, held, work, budget, max_bytes)}
+    work = int(np.diff(csr.indptr)[csr.indices].sum())  # an entry of A is multiplied by all entries of one row
+    suits = {format: held[format] for format in _suitable_products(result, csr, held, work, budget, max_bytes)}
     if not suits:
         return
     matrices = {name: A for name, (A, _) in suits.items()}
-    contenders = beside.contenders("matmul", matrices, kernels, against, csr, None, bsr)
-    result.skipped += [Skipped("matmul", "scipy", why) for why in beside.without_scipys_dia(against, csr, matrices)]
+    contenders = participants.contenders("matmul", matrices, kernels, against, csr, None, bsr)
+    result.skipped += [Skipped("matmul", "scipy", why) for why in participants.without_dia(against, csr, matrices)]
     check = exactness.MatmulCheck(csr, csr)
     _measure(result, "matmul", work, contenders, partial(_checked, check), held, budget, where, report)
 
 
-def _checked(check: Callable[[Any], float], made: Any) -> float:
-    """Check what any library made; CuPy's comes to the host."""
-    return check(made.get() if hasattr(made, "get") else made)
+def _checked(check: Callable[[Any], float], result: Any) -> float:
+    """Check the result of any library; CuPy matrices are copied to the host."""
+    return check(result.get() if hasattr(result, "get") else result)
 
 
 def _measure(
@@ -287,21 +289,21 @@ def _measure(
         report(share, f"{TITLES[op]}: {what}")
 
     outcomes = measure.run_once(contenders, check, portion(named, 0.0, 0.4))
-    times = beside.time_all(contenders, where, budget, portion(named, 0.4, 0.6))
+    times = participants.time_all(contenders, where, budget, portion(named, 0.4, 0.6))
     for c in contenders:
-        outcome, taken = outcomes[c.name], times[c.name]
+        outcome, timing = outcomes[c.name], times[c.name]
         ours = c.library == "diagsparse"
         row = Row(
             op=op,
             format=c.format if ours else c.library,
             kernel=c.kernel if ours else c.format,
             work=work,
-            seconds=taken.median,
-            best=taken.best,
-            ratio=times["scipy csr"].median / taken.median,
+            seconds=timing.median,
+            best=timing.best,
+            ratio=times["scipy csr"].median / timing.median,
             nbytes=measure.nbytes(c.operands[0]) if op == "matvec" else outcome.result_nbytes,
             floor_nbytes=outcome.floor_nbytes,
-            fraction=outcome.floor_nbytes / taken.median / result.bandwidth,
+            fraction=outcome.floor_nbytes / timing.median / result.bandwidth,
             error=outcome.error,
             conversion=held[c.format][1] if ours else 0.0,
         )

@@ -91,8 +91,8 @@ def read(
         if is_from_scipy(loaded) and loaded.dtype.kind in "biu":
             floats_for(loaded.dtype, dtype, path.name)  # warns
             loaded.data = loaded.data.astype(np.float64)  # astype of a coo_array would sort its entries
-        kept = loaded.format if archive and loaded.format != "bsr" else "csr"
-        return _converted(loaded, format or kept, dtype, limit)
+        default = loaded.format if archive and loaded.format != "bsr" else "csr"
+        return _converted(loaded, format or default, dtype, limit)
     except (ValueError, MemoryError) as error:
         kind = MemoryError if isinstance(error, MemoryError) else ValueError
         raise kind(f"{path.name}: {str(error) or 'out of memory'}") from error.__cause__
@@ -106,14 +106,14 @@ def read_floats(path: str | os.PathLike[str], *, format: str | None = None, max_
 
 
 def _limit(path: Path, max_bytes: int | None) -> int:
-    """Return the bytes that reading a file may take."""
+    """Return the limit for the memory that reading a file needs, in bytes."""
     if max_bytes is None:
         return min(memory.available_bytes(), max(_SMALL, _RATIO * path.stat().st_size))
     return memory.checked_limit(max_bytes, "read")
 
 
 def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) -> Any:
-    """Return a matrix of SciPy or ours in this format, by way of csr only where there is no other."""
+    """Convert a SciPy matrix or a `SparseArray` to this format, through csr only if necessary."""
     if not is_from_scipy(loaded):
         loaded = loaded if dtype is None else loaded.astype(dtype, copy=False)
         way = "csr" if format in ("csc", "coo") else format
@@ -125,7 +125,7 @@ def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) ->
 
 
 def _entries(a: Any) -> Any:
-    """Return SciPy's diagonals as a `coo_array`; SciPy itself would go by pointers to all rows."""
+    """Convert a SciPy `dia_array` to a `coo_array`; SciPy itself would allocate pointers to all rows."""
     col = np.arange(a.data.shape[1])
     row = col - a.offsets[:, np.newaxis]
     inside = (row >= 0) & (row < a.shape[0]) & (col < a.shape[1]) & (a.data != 0)
@@ -178,8 +178,8 @@ def write(path: str | os.PathLike[str], A: Any) -> None:
                     matrix_market.write(packed, A)
     except (ValueError, TypeError, MemoryError) as error:
         kind = next(kind for kind in (MemoryError, TypeError, ValueError) if isinstance(error, kind))
-        told = str(error).removeprefix("write: ") or "out of memory"
-        raise kind(f"write: {path.name}: {told}") from error
+        message = str(error).removeprefix("write: ") or "out of memory"
+        raise kind(f"write: {path.name}: {message}") from error
 
 
 def _checked(who: str, path: Any) -> Path:
@@ -197,7 +197,7 @@ def _suffix(who: str, path: Path) -> str:
 
 
 def _opened(temporary: Path) -> IO[bytes]:
-    """Open a new file that the user does not know of; it is the folder that cannot take it."""
+    """Open a new temporary file; errors name the folder, because the user does not know the file."""
     try:
         return temporary.open("xb")
     except OSError as error:
@@ -206,16 +206,16 @@ def _opened(temporary: Path) -> IO[bytes]:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that takes the place and the permissions of `path` at the end, and vanishes after an error.
+    """Open a temporary file that replaces `path`, with its permissions, at the end, and is deleted after an error.
 
-    What a symbolic link leads to is replaced, not the link. A pipe or a device is written to.
+    The target of a symbolic link is replaced, not the link. Pipes and devices are written to directly.
     """
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         try:
             with path.open("wb") as file:
                 yield file
-        except BrokenPipeError as error:  # which of the files of a command it was
+        except BrokenPipeError as error:  # with the name of the file
             raise BrokenPipeError(error.errno, error.strerror, str(path)) from None
         return
     temporary = path.with_name(f".diagsparse-{secrets.token_hex(8)}.tmp")

@@ -21,9 +21,8 @@ from ._backends.backend import _core, get_num_threads, set_num_threads
 from ._backends.memory import available_bytes
 from ._matrix.sparse_array import SparseArray
 
-Progress = Callable[
-    [float, str], None
-]  #: is called with the fraction that is done, and a description of the current step
+#: A function that is called with the fraction that is done, and a description of the current step.
+Progress = Callable[[float, str], None]
 _STREAM = 1 << 29  # bytes that are read to measure the memory bandwidth: much more than fits in the caches
 _bandwidths: dict[int, float] = {}
 
@@ -51,7 +50,7 @@ def time_calls(
     pause: float = 0.0,
     progress: Progress | None = None,
 ) -> dict[str, Timing]:
-    """Time calls in turns, so that other work on the machine affects all of them alike.
+    """Time calls alternately, so that other work on the machine affects all of them equally.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def time_calls(
     finally:
         if collecting:
             gc.enable()
-    return {name: Timing(median(taken), min(taken), len(taken)) for name, taken in seconds.items()}
+    return {name: Timing(median(times), min(times), len(times)) for name, times in seconds.items()}
 
 
 def _repeats(call: Callable[[], Any], sample: float) -> int:
@@ -167,9 +166,9 @@ def run_once(
     outcomes = {}
     for i, c in enumerate(contenders):
         report(i / len(contenders), f"check {c.name}")
-        made = c.call()
-        outcomes[c.name] = Outcome(nbytes(made), floor_nbytes(*c.operands, made), check(made))
-        del made
+        result = c.call()
+        outcomes[c.name] = Outcome(nbytes(result), floor_nbytes(*c.operands, result), check(result))
+        del result
     return outcomes
 
 
@@ -236,10 +235,10 @@ class Crowd:
 
     def warning(self) -> str:
         """Return a warning if the times measured since the start are unreliable, otherwise an empty string."""
-        passed, waited = time.perf_counter() - self._start, _waited() - self._waited
-        if waited < 0.1 * passed:
+        elapsed, waited = time.perf_counter() - self._start, _waited() - self._waited
+        if waited < 0.1 * elapsed:
             return ""
-        busy = f"other processes kept the processors busy (waited {waited:.1f} s in {passed:.1f} s)"
+        busy = f"other processes kept the processors busy (waited {waited:.1f} s in {elapsed:.1f} s)"
         return f"{busy}: {'times with several threads' if get_num_threads() > 1 else 'the times'} are unreliable"
 
 

@@ -16,9 +16,9 @@ from ._study.titles import TITLES, label
 
 __all__ = ["plot_bench", "plot_comparisons", "plot_rooflines", "plot_structure", "set_up_cases"]
 
-_WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and how its panels share it
-_ROOFLINE = 10.0  # inches that a roofline is wide
-_WIDE = 40.0  # times as long as the fastest that the slowest may take on an axis that begins at 0
+_WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and the relative widths of its panels
+_ROOFLINE = 10.0  # width of a roofline in inches
+_WIDE = 40.0  # largest ratio of the slowest to the fastest time on a linear axis
 _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 
 
@@ -90,9 +90,9 @@ PLOTS = {"bars": plot_comparisons, "roofline": plot_rooflines}  #: what `Compari
 
 
 def _head(part: Any, c: Any) -> None:
-    """Say above a part of a picture what was compared, and where."""
-    told = f"{c.name}: {c.shape[0]} x {c.shape[1]}, {c.nnz} nonzeros, {c.dtype}  ({c._where()})"
-    part.suptitle(told, fontsize=10, fontweight="bold", x=0.01, ha="left")
+    """Write a title above a part of a picture: the matrix and the device."""
+    title = f"{c.name}: {c.shape[0]} x {c.shape[1]}, {c.nnz} nonzeros, {c.dtype}  ({c._where()})"
+    part.suptitle(title, fontsize=10, fontweight="bold", x=0.01, ha="left")
 
 
 def _draw_times(axes: Any, c: Any, op: str) -> None:
@@ -108,24 +108,26 @@ def _draw_times(axes: Any, c: Any, op: str) -> None:
     positions = np.arange(len(rows))[::-1]
     colors = [BLUE if row.ours else GREY for row in rows]
     axes.barh(positions, [row.seconds / scale for row in rows], color=colors, height=0.7)
-    most = 1.5 * rows[-1].seconds / scale  # a mark beyond this would squeeze the bars: an arrow points to it
+    most = 1.5 * rows[-1].seconds / scale  # marks beyond this would squeeze the bars and are replaced by arrows
     for position, row in zip(positions, rows):
         floor = min(most, row.floor_nbytes / c.bandwidth / scale)
         if floor < most:
             axes.plot([floor, floor], [position - 0.35, position + 0.35], color=ORANGE, lw=2, solid_capstyle="butt")
         else:
             axes.plot(most, position, color=ORANGE, marker=">", markersize=4)
-        told = f" {columns.seconds(row.seconds)}   {columns.digits(row.ratio)}x"
+        text = f" {columns.seconds(row.seconds)}   {columns.digits(row.ratio)}x"
         axes.text(
             max(row.seconds / scale, floor * (row.fraction > 1 and floor < most)),
             position,
-            told,
+            text,
             va="center",
             fontsize=8,
         )
     reach = max(rows[-1].seconds / scale, *(min(most, row.floor_nbytes / c.bandwidth / scale) for row in rows))
     left, right = 0.0, 1.42 * reach
-    if rows[-1].seconds > _WIDE * rows[0].seconds:  # a bar would be a line: a GPU beside a processor
+    if (
+        rows[-1].seconds > _WIDE * rows[0].seconds
+    ):  # short bars would be invisible, for example those of a GPU next to a CPU
         left = min(min(row.seconds, row.floor_nbytes / c.bandwidth) for row in rows) / scale / 2
         right = reach * (reach / left) ** 0.4
         logarithmic(axes, "x")

@@ -1,8 +1,9 @@
-"""A data layer of QuTiP: its solvers run on matrices of this library.
+"""A data layer for QuTiP, with which its solvers run on matrices of this library.
 
-Importing the module registers it. ``H.to("diagsparse")`` and ``H.to("diagsparse-cuda")`` bring operators and states to
-the host and to a GPU; `qutip.Qobj` takes a matrix of ours as it is. It needs the extra ``qutip``. The name
-``"diagsparse-cuda"`` is registered only where there is a GPU and CuPy is installed.
+Importing the module registers the data layer; it requires the extra ``qutip``. ``H.to("diagsparse")`` and
+``H.to("diagsparse-cuda")`` convert operators and states to this library on the host and on a GPU, and `qutip.Qobj`
+accepts a matrix of this library directly. The name ``"diagsparse-cuda"`` is registered only if there is a GPU and CuPy
+is installed.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 
 try:
     from qutip.core import data as _data
-    from qutip.core.data import iadd as _iadd  # noqa: F401  # the youngest name that is used
+    from qutip.core.data import iadd as _iadd  # noqa: F401  # the most recent name that is used
 except ImportError as error:
-    told = f'diagsparse.qutip needs QuTiP 5.3 ({error}): pip install "diagsparse[qutip]"'
-    raise ImportError(told, name="qutip") from error
+    message = f'diagsparse.qutip needs QuTiP 5.3 ({error}): pip install "diagsparse[qutip]"'
+    raise ImportError(message, name="qutip") from error
 
 from ._backends.backend import cuda_available as _cuda_available
 from ._matrix.base import issparse as _issparse
@@ -29,12 +30,14 @@ __all__ = ["CudaDense", "CudaSparse", "Sparse"]
 
 
 def _created(arg: Any, shape: tuple[int, int] | None, copy: bool = True) -> Sparse:
-    """Return what `qutip.Qobj` makes of a matrix of ours."""
+    """Return the data of a `qutip.Qobj` that is created from a matrix of this library."""
     if shape is not None and tuple(shape) != arg.shape:
         raise ValueError(f"shapes do not match: {shape} and {arg.shape}")
     if arg.device != "cpu" and CudaSparse not in _data.to.dtypes:
-        told = f"Qobj: the matrix is on {arg.device}, which needs CuPy: pip install cupy-cuda13x, or pass A.to('cpu')"
-        raise ImportError(told, name="cupy")
+        message = (
+            f"Qobj: the matrix is on {arg.device}, which needs CuPy: pip install cupy-cuda13x, or pass A.to('cpu')"
+        )
+        raise ImportError(message, name="cupy")
     return (Sparse if arg.device == "cpu" else CudaSparse)(arg.copy() if copy else arg)
 
 
@@ -42,14 +45,19 @@ _data.create.add_creators([(_issparse, _created, 90)])
 _data.to.add_conversions(
     [
         (Sparse, _data.CSR, _operators.from_csr, 1),
-        (_data.CSR, Sparse, _operators.to_csr, 3),  # dearer than back: what meets an operator of ours becomes one
+        (
+            _data.CSR,
+            Sparse,
+            _operators.to_csr,
+            3,
+        ),  # more expensive than back, so that mixed operations use the types of this library
         (_data.Dense, Sparse, _operators.to_dense, 3),
     ]
 )
 _data.to.register_group("diagsparse", dense=_data.Dense, sparse=Sparse, diagonal=Sparse)
 _layer.add_operators(Sparse)
 
-# Programs, and QuTiP's tests, loop over all types that QuTiP knows. So it gets none that cannot be created here.
+# Programs and QuTiP's tests loop over all registered types, so types that cannot be created here are not registered.
 if _cuda_available() and _find_spec("cupy"):
     _data.to.add_conversions(
         [

@@ -1,4 +1,4 @@
-"""What a matrix looks like: its diagonals, bands, rows, bandwidth, 8 x 8 blocks, symmetry, and its bytes."""
+"""The structure of a matrix: diagonals, bands, rows, bandwidth, 8 x 8 blocks, symmetry, and bytes in each format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Structure:
     symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
     nbytes: dict[str, int | None]  # bytes in each format; None if it does not support the matrix
     cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, with the same aspect ratio
-    _surveyed: unimplemented.UnimplementedFormats  # what is counted at the first use of the two properties that follow
+    _surveyed: unimplemented.UnimplementedFormats  # counts for the following two properties, computed at the first use
 
     @property
     def bitmap_blocks(self) -> dict[int, unimplemented.BitmapBlocks]:
@@ -115,7 +115,7 @@ class Structure:
     def plot(self, path: str | Path) -> Path:
         """Save a picture (`.png`, `.svg`, ...) and return its path; needs matplotlib.
 
-        It shows where the entries lie, how full each diagonal is, and how many entries the rows have.
+        It shows the positions of the entries, how full each diagonal is, and the distribution of the row lengths.
         """
         from .plot import plot_structure
 
@@ -178,7 +178,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     matrix = in_rows(ours, "analyze")
     s, (m, n) = matrix._summary(), matrix.shape
     lengths = bands.lengths((m, n), s.offsets)
-    filled, found = s.fill / lengths, s.row_lengths
+    filled, row_lengths = s.fill / lengths, s.row_lengths
     half_full = filled >= 0.5
     host = matrix.to("cpu")
     host = host.copy() if host._op else host
@@ -197,8 +197,8 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         constant=int((_same_values(entries, rows, s.offsets) & (s.fill == lengths)).sum()),
         bands=bands.properties((m, n), s.offsets, s.fill, bands.by_occupancy(m, s.offsets, s.fill)),
         period=_period(matrix),
-        row_lengths=found,
-        row_min=int(found[0, 0]) if len(found) else 0,
+        row_lengths=row_lengths,
+        row_min=int(row_lengths[0, 0]) if len(row_lengths) else 0,
         row_max=s.longest_row,
         row_mean=s.entries / max(1, m),
         bandwidth=int(abs(s.offsets).max(initial=0)),
@@ -223,7 +223,7 @@ def _period(matrix: SparseArray) -> int | None:
 
 
 def _in_cells(csr: Any) -> NDArray[np.int64]:
-    """Return how many entries of SciPy's csr lie in each cell of a grid in the shape's proportion, `_CELLS` a side."""
+    """Count the entries of a SciPy csr in the cells of a grid of the same aspect ratio, at most `_CELLS` a side."""
     side = max(*csr.shape, 1)
     rows, columns = (min(n, max(1, round(n * min(_CELLS, side) / side))) for n in csr.shape)
     i = np.repeat(np.arange(csr.shape[0], dtype=np.int64) * rows // max(1, csr.shape[0]), np.diff(csr.indptr))
@@ -240,7 +240,7 @@ def _same_values(csr: Any, rows: NDArray[Any], offsets: NDArray[np.int64]) -> ND
         at = np.zeros(span, np.intp)
         at[offsets - first] = np.arange(len(offsets))
         diagonal = at[csr.indices.astype(np.int64) - rows - first]
-    else:  # which would be long beside the entries
+    else:  # such a table would be long compared with the entries
         diagonal = np.searchsorted(offsets, csr.indices.astype(np.int64) - rows)
     value = np.empty(len(offsets), csr.dtype)
     value[diagonal] = csr.data  # any one of the diagonal's values

@@ -1,4 +1,4 @@
-"""Advice beside measurement: a small run, its tables, its picture."""
+"""Advice compared with measurements: a small run, its tables, its picture."""
 
 import json
 from collections import defaultdict

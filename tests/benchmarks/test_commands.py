@@ -25,7 +25,7 @@ WORDS = {
     "row-formats": ["Seven matrices of 32768 to 4 million rows"],
     "advice": ["recommend", "five times more"],
     "small-work": ["one thread", "two minutes"],
-    "beside-blas": ["np.dot", "threadpoolctl", "1.1 times"],
+    "against-blas": ["np.dot", "threadpoolctl", "1.1 times"],
     "block-sizes": ["4 x 4, 8 x 8 and 16 x 16", "Nothing is timed"],
 }
 
@@ -68,7 +68,7 @@ def test_stored_results_are_shown_and_compared():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["beside-blas", "--device", "tpu"], "device 'tpu'"),
+        (["against-blas", "--device", "tpu"], "device 'tpu'"),
         (["wide", "--table", RESULTS / "h200-tables-000.json"], "a report of tables-000, expected one of wide"),
         (["wide", "--table", RESULTS / "h200.json"], "a report of cases, expected one of wide"),
         (["wide", "--table", "missing.json"], "benchmarks: error: missing.json: No such file"),

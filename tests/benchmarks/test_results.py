@@ -1,4 +1,4 @@
-"""What is stored in benchmarks/results: whole runs whose results are right, each with its picture."""
+"""The contents of benchmarks/results: complete runs with correct results, each with its picture."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Small calls beside SciPy's: every operation takes part and is checked; what Ctrl-C leaves is shown and saved."""
+"""Small calls compared with SciPy's: every operation is checked; after Ctrl-C, the rest is shown and saved."""
 
 import json
 

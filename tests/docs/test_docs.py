@@ -160,7 +160,7 @@ def drawn(text):
 
 
 def sizes(A):
-    """Return what the letters of the pages stand for."""
+    """Return the meaning of the letters on the pages."""
     parts = A.parts()
     labels = len(parts.get("offsets", parts.get("rows", parts.get("dia_offsets", ()))))
     m, n = A.shape

@@ -1,4 +1,4 @@
-"""NumPy archives that nobody wrote so: a ValueError that says what was expected, before native code sees an array."""
+"""Invalid NumPy archives: a ValueError states what was expected, before an array reaches native code."""
 
 import zipfile
 

@@ -60,7 +60,7 @@ def entries(kind, n=20_000, count=50_000):
 )
 @pytest.mark.filterwarnings("ignore::diagsparse.ConversionWarning")
 def test_the_forecast_holds(tmp_path, kind, format):
-    """What is allocated stays below the bytes that the error names, but for the pieces that text is read in."""
+    """What is allocated stays below the bytes that the error names, except for the chunks in which text is read."""
     if kind.startswith("array"):
         n, line = 250, "1.5\n" if "real" in kind else "1.5 2\n"
         content = market(kind, f"{n} {n}\n" + line * (n * n if "general" in kind else n * (n + 1) // 2))

@@ -19,7 +19,7 @@ def options(format):
 
 
 def decode(format, parts, shape):
-    """Return the dense array that the parts of a layout stand for."""
+    """Return the dense array that the component arrays represent."""
     return of(format).decode(parts, shape)
 
 

@@ -26,7 +26,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     entries = a.tocoo()
     blocks = len(set(zip((entries.row // 8).tolist(), (entries.col // 8).tolist(), strict=True)))
     return a.nnz, a.nnz * item + 20 * blocks + 8 * (-(-a.shape[0] // 8) + 2)

@@ -21,7 +21,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     n = a.shape[1]
     rows = len(np.unique(diagonals.of(a) % max(1, n)))
     return rows * n, rows * (n * item + 8)

@@ -19,7 +19,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     return a.nnz, a.nnz * (item + 8)
 
 

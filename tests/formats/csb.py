@@ -35,7 +35,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
 
     def nbytes(z, block):
         blocks = np.prod(count(a.shape, z))

@@ -22,7 +22,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     found = diagonals.of(a)
     return diagonals.stored(a.shape, found), len(found) * (a.shape[0] * item + 8)
 

@@ -22,7 +22,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     width = np.diff(a.indptr).max(initial=0)
     return a.nnz, width * a.shape[0] * (item + 4)
 

@@ -32,7 +32,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes: without padding those of csr."""
+    """Return the number of values in the matrix, and its bytes: without padding those of csr."""
     return a.nnz, a.nnz * (item + 4) + 8 * (a.shape[0] + 1)
 
 
@@ -74,7 +74,7 @@ def mirror_of(dense, mask):
 
 
 def triangle(case, dense, mask, mirror):
-    """Return parts where what leads stands for its mirror image too, in any order."""
+    """Return the arrays of a matrix whose leading entries represent their mirror images as well, in any order."""
     m = len(dense)
     before = case.between(0, m)
     i, j = np.indices(mask.shape)

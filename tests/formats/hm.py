@@ -22,7 +22,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     found = diagonals.of(a)
     stored = diagonals.stored(a.shape, found)
     return stored, stored * item + 16 * len(found) + 8

@@ -24,7 +24,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     lengths = np.diff(a.indptr)
 
     def nbytes(width):

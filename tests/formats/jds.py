@@ -1,4 +1,4 @@
-"""jds: place p holds row ``row_order[p]``; the places of a section are an ell without padding."""
+"""jds: position p holds row ``row_order[p]``; the positions of a section are an ell without padding."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     lengths = np.diff(a.indptr)
     return a.nnz, a.nnz * (item + 4) + 4 * a.shape[0] + 12 * (len(set(lengths[lengths > 0])) + 1)
 

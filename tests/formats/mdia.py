@@ -29,7 +29,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     entries, blocks = a.tocoo(), -(-a.shape[0] // 32)
     diagonals = len(set((entries.col - entries.row).tolist()))
     return a.nnz, a.nnz * item + 4 * blocks * diagonals + 8 * (blocks + 1) + 8 * diagonals

@@ -21,7 +21,7 @@ class Pointed:
         return A
 
     def sizes(self, a, item):
-        """Return how many values lie in the matrix, and its bytes."""
+        """Return the number of values in the matrix, and its bytes."""
         return a.nnz, a.nnz * (item + 8) + 8 * (a.shape[self.axis] + 1)
 
     def draw(self, case, dense, mask):

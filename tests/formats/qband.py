@@ -30,7 +30,7 @@ def decode(parts, shape):
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes: of every diagonal those of the cheaper part."""
+    """Return the number of values in the matrix, and its bytes: of every diagonal those of the cheaper part."""
     m, entries = a.shape[0], a.tocoo()
     offsets, fill = np.unique(entries.col - entries.row, return_counts=True)
     banded = m * item + 8 < fill * (item + 8)

@@ -27,12 +27,12 @@ def decode(parts, shape):
 
 
 def positions(lengths, height):
-    """Return how many places slices of rows of these lengths have."""
+    """Return the number of positions in slices of rows with these lengths."""
     return sum(height * lengths[p : p + height].max() for p in range(0, len(lengths), height))
 
 
 def sizes(a, item):
-    """Return how many values lie in the matrix, and its bytes."""
+    """Return the number of values in the matrix, and its bytes."""
     m, lengths = a.shape[0], np.diff(a.indptr)
     nbytes = [positions(lengths, height) * (item + 4) + 8 * (-(-m // height) + 1) for height in (32, 16, 8)]
     return a.nnz, next(taken for taken in nbytes if taken <= 1.02 * min(nbytes))

@@ -1,4 +1,4 @@
-"""Short columns: 32 neighbouring places of a line count from one base; the largest number of the type is padding."""
+"""Short columns: 32 neighbouring positions of a line share one base; the largest number of the type is padding."""
 
 import numpy as np
 
@@ -37,11 +37,11 @@ def shorten(columns, dtype, cols):
 
 
 def drawn(case, columns, cols):
-    """Return columns as they are, or short: indices, and bases where the type needs them."""
+    """Return the column indices, unchanged or short, and their bases if the type needs them."""
     dtype = case.pick([None, None, np.uint16, np.uint8])
     if dtype is None:
         return (columns,)
     try:
         return tuple(part for part in shorten(columns, dtype, cols) if part is not None)
-    except AssertionError:  # they lie too far apart
+    except AssertionError:  # they are too far apart
         return (columns,)

@@ -32,9 +32,9 @@ def recommendations(case: Case) -> None:
         same(made, exact)
     csr = ds.csr_array(A.astype(exact.dtype) if A.dtype != exact.dtype else A)
     for one in case.some(advice.candidates, 3):
-        if one.theirs:
+        if one.is_scipy:
             continue
-        made = one.made_of(csr)
+        made = one.build(csr)
         if one.matrix is None:  # else it is the given one
             assert (made.format, str(made.dtype)) == (one.format, one.dtype), f"{made!r}, expected {one.name}"
         same(made, exact)

@@ -204,7 +204,7 @@ def _packed(case: Case, shape: tuple[int, int]) -> Drawn | None:
 
 
 def _blocks(case: Case, shape: tuple[int, int], dtype: np.dtype) -> Drawn:
-    """Return blocks or hollow diagonals with values in 16 bits."""
+    """Return blocks or masked diagonals with values in 16 bits."""
     wide = widened(dtype)
     exact = np.where(structure(case, shape), numbers(case, shape, wide, "quarters"), 0).astype(wide)
     format = case.pick(["bmsparse", "mdia"])

@@ -42,14 +42,14 @@ def product(a: Any, b: Any, alpha: Any = 1) -> tuple[Any, Any, int]:
     return ref * alpha, size * abs(alpha), terms
 
 
-def hollow(A: Any, B: Any) -> bool:
+def masked(A: Any, B: Any) -> bool:
     """Whether a product is made as mdia: of two of it, or of one and diagonals."""
     return "mdia" in (A.format, B.format) and {A.format, B.format} <= {"mdia", *DIAGONAL}
 
 
 def default_format(A: Any, B: Any) -> str:
     """Return the format of A @ B by the documentation."""
-    if hollow(A, B):
+    if masked(A, B):
         return "mdia"
     if (A.format in DIAGONAL and B.format not in DIAGONAL) or (A.format in RULED and A.format != B.format):
         return "csr"
@@ -58,7 +58,7 @@ def default_format(A: Any, B: Any) -> str:
 
 def work_format(A: Any, B: Any, wanted: str | None) -> str:
     """Return the format whose kernels multiply."""
-    if hollow(A, B):
+    if masked(A, B):
         return "mdia"
     if A.format == B.format and A.format in RULED:
         return A.format
@@ -142,7 +142,7 @@ def plans(case: Case) -> None:
     assert (C.shape, C.dtype, C.format) == (plan.shape, plan.dtype, plan.format) == (shape, result, C.format)
     # Entry by entry, zeros of diagonals are dropped.
     kept = DIAGONAL if both else (a.A.format,) if a.A.format == b.A.format and a.A.format in RULED else ds.formats()
-    kept = ("mdia",) if hollow(a.A, b.A) and C.format == "mdia" else kept
+    kept = ("mdia",) if masked(a.A, b.A) and C.format == "mdia" else kept
     exactly = C.format in kept
     assert not exactly or (C.nnz, C.nbytes) == (plan.nnz, plan.nbytes), "the forecast was wrong"
     a2, b2 = (renewed(case, x) if case.chance(0.7) else (None, x.exact) for x in (a, b))

@@ -1,4 +1,4 @@
-"""Matrices of more than 2^31 stored entries on a GPU: numbers of entries and places of 64 bits, from end to end."""
+"""Matrices of more than 2^31 stored entries on a GPU: 64-bit numbers of entries and positions everywhere."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ ENTRIES = ROWS * WIDTH
 
 
 def give_back(cupy):
-    """Give memory that nobody uses back to the GPU."""
+    """Return unused memory to the GPU."""
     cupy.get_default_memory_pool().free_all_blocks()
     ds._backends.backend.gpu(0).core.trim(0)
 

@@ -1,4 +1,4 @@
-"""QuTiP's solvers with operators and states on a GPU, beside its own on the host."""
+"""QuTiP's solvers with operators and states on a GPU, compared with its own on the host."""
 
 import pickle
 from importlib.util import find_spec

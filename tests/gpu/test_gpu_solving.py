@@ -1,4 +1,4 @@
-"""`ds.factorized` on a GPU: every method beside the dense matrix, arrays of all libraries, streams, what is missing."""
+"""`ds.factorized` on a GPU: every method against the dense matrix, arrays of all libraries, streams, errors."""
 
 import numpy as np
 import pytest

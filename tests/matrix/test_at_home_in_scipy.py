@@ -1,4 +1,4 @@
-"""What a SciPy user types: SciPy's, NumPy's and other libraries' functions on our matrices, beside SciPy's own."""
+"""What a SciPy user types: SciPy's, NumPy's and other libraries' functions on our matrices, against SciPy's own."""
 
 import warnings
 from importlib import import_module

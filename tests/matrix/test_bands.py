@@ -106,7 +106,7 @@ def test_no_choice_takes_fewer_bytes(fill, item):
 
 
 def test_properties_by_hand():
-    """Of a 6 x 6 matrix: diagonals -1, 0, 1 but for one place, 4 in full, and two entries beside them."""
+    """A 6 x 6 matrix: diagonals -1, 0, 1 except for one position, 4 in full, and two entries outside of them."""
     offsets, fill = np.array([-3, -1, 0, 1, 4, 5]), np.array([1, 5, 6, 4, 2, 1])
     found = bands.properties((6, 6), offsets, fill, np.array([-1, 0, 1, 4]))
     assert found.nnz_percentage == pytest.approx(100 * 19 / 36)

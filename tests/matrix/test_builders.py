@@ -1,4 +1,4 @@
-"""`ds.diags`, `eye`, `hstack`, `vstack`, `block_diag`, `norm`: beside SciPy's, and diagonals stay diagonals."""
+"""`ds.diags`, `eye`, `hstack`, `vstack`, `block_diag`, `norm`: compared with SciPy's; diagonals stay diagonals."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Compressed sparse blocks: how a matrix is cut, what parts tell, and products in blocks of every size."""
+"""Compressed sparse blocks: the division of a matrix, its component arrays, and products in blocks of every size."""
 
 import numpy as np
 import pytest

@@ -47,7 +47,7 @@ def test_the_last_reference(format):
 
 @INDEXED
 def test_threads_that_read(format):
-    """A matrix whose arrays somebody holds is used by several threads at once."""
+    """A matrix whose arrays are referenced elsewhere is used by several threads at once."""
     A, s = both(format)
     mirror(A)
     mirror(s)

@@ -1,4 +1,4 @@
-"""Elements, rows, columns and parts by index, read and written, beside SciPy's csr; extremes and other names."""
+"""Elements, rows, columns and parts by index, read and written, compared with SciPy's csr; extremes and other names."""
 
 import operator
 import pickle

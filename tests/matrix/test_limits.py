@@ -112,7 +112,7 @@ BUILDERS = """
 
 
 def test_builders_refuse_before_they_allocate():
-    """Under a limit of memory, the message is that of the forecast: NumPy was not asked for anything large."""
+    """Under a limit of memory, the message is that of the forecast: NumPy allocates nothing large."""
     python(
         HUGE
         + BUILDERS

@@ -18,7 +18,7 @@ OPERATIONS = {"+": operator.add, "-": operator.sub, "*": lambda a, b: a.multiply
 
 
 def drawn(m, n, count, dtype, *seed):
-    """Return `count` entries at random places, fewer where some fall together."""
+    """Return `count` entries at random positions, or fewer if some coincide."""
     positions = (abs(random(count, "float64", *seed)) * 1e9).astype(np.int64) % max(1, m * n)
     positions = np.unique(positions[: count if m * n else 0])
     at = positions // max(n, 1), positions % max(n, 1)
@@ -133,7 +133,7 @@ def test_few_entries_of_a_tall_matrix():
 
 @pytest.mark.parametrize("format", ds.formats())
 def test_factors_with_any_strides(format):
-    """Arrays that native code cannot walk as they are, read-only ones, other types."""
+    """Arrays that native code cannot traverse directly, read-only ones, other types."""
     a = drawn(12, 12, 60, "complex128", "strides")
     A = ds.array(a, format)
     record = np.zeros(12, np.dtype([("x", "c16"), ("y", "f8")]))

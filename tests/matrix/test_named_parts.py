@@ -1,4 +1,4 @@
-"""Parts by their names, and in other orders than a format asks for."""
+"""Component arrays by their names, and in other orders than that of the format."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""16-bit values: stored rounded, widened exactly, multiplied in the type of the vector, kept by files and pickles."""
+"""16-bit values: stored rounded, widened exactly, multiplied in the type of the vector, exact in files and pickles."""
 
 import pickle
 

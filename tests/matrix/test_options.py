@@ -1,4 +1,4 @@
-"""Options of layouts: what they take, and None for one that nobody gives."""
+"""Options of layouts: their values, and None for an option that is not given."""
 
 import numpy as np
 import pytest

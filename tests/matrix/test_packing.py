@@ -143,7 +143,7 @@ def test_what_is_stored():
     assert np.array_equal(hm.values[10:19], a.diagonal(1))
     cdm = ds.cdm_array(a, symmetry="symmetric")
     assert cdm.parts()["rows"].tolist() == upper and cdm.values.shape == (3, n)
-    assert dia.nnz == hm.nnz == 10 + 2 * 9 + 2 * 6  # the elements that the layout stands for
+    assert dia.nnz == hm.nnz == 10 + 2 * 9 + 2 * 6  # the elements that the layout represents
     t = toeplitz(n, [-1, 0, 3], "float64")
     assert ds.dia_array(t, period=1).values.tolist() == [[t[1, 0]], [t[0, 0]], [t[0, 3]]]
     assert ds.hm_array(t, period=1).values.tolist() == [t[0, 0], t[0, 3], t[1, 0]]
@@ -151,8 +151,8 @@ def test_what_is_stored():
     r = repeating(n, n, [-1, 0], 4, "float64")
     one = ds.dia_array(r, period=4).values
     assert one.shape == (2, 4) and np.array_equal(one[1], r.diagonal()[:4])
-    assert np.array_equal(one[0], [r[4, 3], r[1, 0], r[2, 1], r[3, 2]])  # a value stands at its row, modulo the period
-    assert np.array_equal(ds.hm_array(r, period=4).values[4:], r.diagonal(-1)[:4])  # hm's stand at min(i, j)
+    assert np.array_equal(one[0], [r[4, 3], r[1, 0], r[2, 1], r[3, 2]])  # a value is at its row, modulo the period
+    assert np.array_equal(ds.hm_array(r, period=4).values[4:], r.diagonal(-1)[:4])  # those of hm at min(i, j)
 
 
 @FORMATS
@@ -263,7 +263,7 @@ def test_solvers_of_scipy(format):
 
 @FORMATS
 def test_plans_of_packed_views_run_for_new_values(format, device):
-    """Views of packed matrices are laid out when they are unpacked: so are those that stand in for them."""
+    """Views of packed matrices are laid out when they are unpacked: so are their replacements."""
     A = ds.array(toeplitz(40, [0, 2, 5], "complex128"), format, device=device).asformat(format, period=1)
     B = ds.array(ds.gallery.banded(40, 2, 1, seed=3, dtype="complex128"), format, device=device)
     for trans in ("N", "T", "H"):

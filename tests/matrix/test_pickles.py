@@ -1,4 +1,4 @@
-"""Pickles pass the gate too: damaged states are refused, good ones give the same matrix."""
+"""Pickles are validated, too: damaged states are rejected, valid ones give the same matrix."""
 
 import pickle
 

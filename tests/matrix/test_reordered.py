@@ -17,7 +17,7 @@ def shuffled(a, seed=0):
 
 
 def band(n, dtype="float64", zeros=False):
-    """Return a shuffled band with values that differ, some of them stored zeros where asked for."""
+    """Return a shuffled band with values that differ, some of them explicit zeros if requested."""
     a = shuffled(ds.gallery.banded(n, 2, 3, seed=0))
     values = random(a.nnz, dtype, "reordered")
     values[:: 5 if zeros else a.nnz] *= not zeros

@@ -1,4 +1,4 @@
-"""Short columns: options of layouts, their bytes and parts, what they cannot hold, and what the gate says of them."""
+"""Short columns: options of layouts, their bytes and parts, what they cannot hold, and their validation."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ COLUMNS = [200, 255, 256, 3000, 65_535, 65_536, 300_000]  # about the limits of 
 
 
 def banded(cols, dtype=float, format="ellcsr"):
-    """Return a matrix whose entries lie close enough for 8 bits; some rows are empty.
+    """Return a matrix whose entries are close enough for 8 bits; some rows are empty.
 
     In ell and sell rows share a base: there they lie near each other, else anywhere.
     """
@@ -28,7 +28,7 @@ def banded(cols, dtype=float, format="ellcsr"):
 
 
 def scattered(cols):
-    """Return a matrix whose entries lie anywhere."""
+    """Return a matrix with entries at random positions."""
     rng = np.random.default_rng(cols)
     return sp.csr_array(sp.random_array((ROWS, cols), density=min(0.5, 60 / cols), rng=rng).tocsr())
 

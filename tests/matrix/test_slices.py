@@ -1,4 +1,4 @@
-"""sell: the height of its slices, rows sorted in windows, and what the gate says of its parts."""
+"""sell: the height of its slices, rows sorted in windows, and the validation of its arrays."""
 
 import numpy as np
 import pytest

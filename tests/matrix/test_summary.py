@@ -1,4 +1,4 @@
-"""What a summary says of a matrix, in every format and on every device, against NumPy; and what is made of it."""
+"""The summary of a matrix in every format and on every device, against NumPy; and what is computed from it."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""ellcsr with one triangle: its parts and bytes, products with it, what keeps it, and what the gate says of it."""
+"""ellcsr with one triangle: its parts and bytes, products with it, what preserves it, and its validation."""
 
 import pickle
 

@@ -241,7 +241,7 @@ def test_arrays_on_a_gpu_are_refused_beside_a_matrix_on_the_cpu(format):
 
 
 class ModuleOfGpus:
-    """A module of GPUs whose arrays tell what is done with them, in which order; none can be read by the host."""
+    """A GPU module whose arrays record operations in their order; none can be read by the host."""
 
     def __init__(self):
         self.calls = []

@@ -1,4 +1,4 @@
-"""The fuzzer itself: a few hundred cases of each family, always the same ones, and a failure that it has to tell."""
+"""The fuzzer itself: a few hundred cases of each family, always the same ones, and a failure that it has to report."""
 
 import importlib
 import os

@@ -1,4 +1,4 @@
-"""The house: no module imports another one that leads back to it, and folders call only what lies below them."""
+"""The layers: there are no import cycles, and folders import only from the layers below them."""
 
 import ast
 from graphlib import CycleError, TopologicalSorter

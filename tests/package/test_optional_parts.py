@@ -1,4 +1,4 @@
-"""Devices that are not there, and the package without its optional halves."""
+"""Missing devices, and the package without its optional modules."""
 
 import numpy as np
 import pytest

@@ -118,7 +118,7 @@ def test_layouts_of_out(device, format, kernel):
 
 
 def base_of(array):
-    """Return the whole allocation behind a view."""
+    """Return the allocation to which a view belongs."""
     while array.base is not None:
         array = array.base
     return array

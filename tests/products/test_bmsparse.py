@@ -10,7 +10,7 @@ from benchmarks.papers.paper_004_columns import FACTOR_BITS, STAGED
 
 
 def blocked(down, across, share, fill, seed=0, dtype="float64"):
-    """Return small whole numbers in some 8 x 8 blocks, a share of each; sums of their products are exact."""
+    """Return small integers in some 8 x 8 blocks, in a fraction of each; sums of their products are exact."""
     rng = np.random.default_rng(seed)
     pattern = sp.random_array((down, across), density=share, rng=rng, format="csr")
     pattern.data[:] = 1
@@ -23,7 +23,7 @@ def blocked(down, across, share, fill, seed=0, dtype="float64"):
 @pytest.mark.parametrize("fill", [0.03, 0.4, 1.0])
 @EACH_DTYPE
 def test_products_store_what_is_reached(device, dtype, fill):
-    """C stores the places that the patterns reach, no others, and the same ones when values cancel."""
+    """C stores exactly the positions in the product of the patterns, even if values cancel."""
     a, b = blocked(9, 12, 0.3, fill, 1, dtype), blocked(12, 5, 0.4, fill, 2, dtype)
     a, b = a[:70, :93], b[:93, :37]  # cut off by edges
     A, B = ds.bmsparse_array(a, device=device), ds.bmsparse_array(b, device=device)

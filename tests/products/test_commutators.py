@@ -1,4 +1,4 @@
-"""ds.commutator and ds.anticommutator: A B - B A and A B + B A, whole or one triangle."""
+"""ds.commutator and ds.anticommutator: A B - B A and A B + B A, complete or one triangle."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ FORMATS = "dia", "hm", "cdm"
 
 
 def band(m, n, low, high, seed=0, dtype="float64"):
-    """Return small whole numbers on the diagonals from `low` to `high`, dense."""
+    """Return small integers on the diagonals from `low` to `high`, dense."""
     values, imaginary = np.random.default_rng(seed).integers(-4, 5, (2, m, n))
     values = values + 1j * imaginary if dtype[0] == "c" else values
     return np.triu(np.tril(values.astype(dtype), high), low)

@@ -1,4 +1,4 @@
-"""A plan names the kernel that runs it, also where the one that was asked for cannot multiply such operands."""
+"""A plan names the kernel that runs, even if the requested one does not support its operands."""
 
 import numpy as np
 import pytest

@@ -1,10 +1,10 @@
-"""Hollow diagonals: what products store, one half, infinities, mixed products, and parts that do not fit."""
+"""Masked diagonals: what products store, one triangle, infinities, mixed products, and inconsistent arrays."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import EACH_DTYPE, to_device, to_host
-from hollows import SYMMETRIES, hollow, squared
+from masked import SYMMETRIES, masked, squared
 
 import diagsparse as ds
 
@@ -12,9 +12,9 @@ import diagsparse as ds
 @pytest.mark.parametrize("fill", [0.04, 0.5, 1.0])
 @EACH_DTYPE
 def test_products_store_what_is_reached(device, dtype, fill):
-    """C stores the places that the patterns reach, no others, and the same ones when values cancel."""
-    a = hollow(150, 171, [-149, -64, -33, -1, 0, 2, 31, 32, 100, 170], fill, 1, dtype)
-    b = hollow(171, 97, [-170, -96, -40, -32, 0, 1, 7, 64, 96], fill, 2, dtype)
+    """C stores exactly the positions in the product of the patterns, even if values cancel."""
+    a = masked(150, 171, [-149, -64, -33, -1, 0, 2, 31, 32, 100, 170], fill, 1, dtype)
+    b = masked(171, 97, [-170, -96, -40, -32, 0, 1, 7, 64, 96], fill, 2, dtype)
     A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
     reached = (abs(a) @ abs(b)).toarray() > 0
     for left, right, expected in ((A, B, (a @ b).toarray()), (B.T, A.T, (a @ b).T.toarray())):
@@ -33,8 +33,8 @@ def test_products_store_what_is_reached(device, dtype, fill):
 @pytest.mark.parametrize("symmetry", SYMMETRIES)
 @EACH_DTYPE
 def test_one_half_is_read_as_it_is(device, dtype, symmetry):
-    a = squared(hollow(130, 130, [-100, -32, -3, 0, 1, 64, 129], 0.6, 3, dtype), symmetry)
-    b = hollow(130, 75, [-129, -31, 0, 5, 40], 0.7, 4, dtype)
+    a = squared(masked(130, 130, [-100, -32, -3, 0, 1, 64, 129], 0.6, 3, dtype), symmetry)
+    b = masked(130, 75, [-129, -31, 0, 5, 40], 0.7, 4, dtype)
     A, B = ds.mdia_array(a, symmetry=symmetry, device=device), ds.mdia_array(b, device=device)
     assert A.nnz == a.nnz and A.symmetry == symmetry and min(A.offsets) >= 0 and symmetry in repr(A)
     assert A.values.size < a.nnz and np.array_equal(A.unpacked().toarray(), a.toarray())
@@ -55,7 +55,7 @@ def test_one_half_is_read_as_it_is(device, dtype, symmetry):
 
 
 def test_what_breaks_the_symmetry_is_refused(device):
-    a = hollow(40, 40, [0, 3, 35], 0.8, 5, "complex128")
+    a = masked(40, 40, [0, 3, 35], 0.8, 5, "complex128")
     for symmetry in SYMMETRIES:
         with pytest.raises(ValueError, match=r"symmetric|Hermitian"):
             ds.mdia_array(a.toarray(), symmetry=symmetry, device=device)
@@ -70,7 +70,7 @@ def test_what_breaks_the_symmetry_is_refused(device):
 
 @pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
 def test_products_with_diagonals_are_hollow(device, format):
-    a, b = hollow(70, 70, [-5, 0, 33], 0.5, 6), hollow(70, 70, [-40, 1, 2], 1.0, 7)
+    a, b = masked(70, 70, [-5, 0, 33], 0.5, 6), masked(70, 70, [-40, 1, 2], 1.0, 7)
     A, B = ds.mdia_array(a, device=device), ds.array(b, format, device=device)
     for left, right, expected in ((A, B, a @ b), (B, A, b @ a), (B.T, A, b.T @ a), (A.H, B, a.T @ b)):
         C = left @ right
@@ -79,7 +79,7 @@ def test_products_with_diagonals_are_hollow(device, format):
         plan = ds.plan_matmul(left, right)
         assert np.array_equal(plan(left, right).toarray(), expected.toarray())
     assert (A @ ds.csr_array(b, device=device)).format == "csr"
-    c = hollow(70, 70, [-9, 0, 5], 0.5, 8)
+    c = masked(70, 70, [-9, 0, 5], 0.5, 8)
     for left, right, x, y in ((A, B, a, b), (B, A, b, a)):
         D = ds.matmul(left, right, ds.array(c, format, device=device), beta=3)
         assert D.format == "mdia" and np.array_equal(D.toarray(), (x @ y + 3 * c).toarray())
@@ -88,12 +88,12 @@ def test_products_with_diagonals_are_hollow(device, format):
 
 
 def test_infinities_meet_what_is_stored_alone(device):
-    a, b = hollow(100, 100, [-50, -1, 0, 32, 40], 0.5, 8), hollow(100, 100, [-33, 0, 1, 90], 0.5, 9)
+    a, b = masked(100, 100, [-50, -1, 0, 32, 40], 0.5, 8), masked(100, 100, [-33, 0, 1, 90], 0.5, 9)
     a.data[[3, 50]], b.data[[7, 60]] = np.inf, np.nan
     x = np.ones(100)
     x[[5, 64]] = np.inf, np.nan
     X = np.stack([x, np.ones(100), -x], axis=1)
-    s = squared(hollow(100, 100, [1, 32, 99], 0.5, 10), "symmetric")
+    s = squared(masked(100, 100, [1, 32, 99], 0.5, 10), "symmetric")
     S = ds.mdia_array(s, symmetry="symmetric", device=device)
     A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
     with np.errstate(invalid="ignore"):
@@ -108,7 +108,7 @@ def test_infinities_meet_what_is_stored_alone(device):
 
 @pytest.mark.parametrize("view", ["N", "T", "symmetric"])
 def test_the_same_bits_with_any_number_of_threads(view):
-    a = hollow(9000, 9000, [-5000, -64, -33, -2, 0, 1, 17, 4096], 0.5)
+    a = masked(9000, 9000, [-5000, -64, -33, -2, 0, 1, 17, 4096], 0.5)
     a.data /= 7
     a = squared(a, "symmetric")
     A = ds.mdia_array(a, symmetry=view if view == "symmetric" else None)
@@ -125,7 +125,7 @@ def test_the_same_bits_with_any_number_of_threads(view):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_any_set_of_diagonals(device, seed):
-    """Clusters, steps, one side, rectangles: offsets that nobody chose, exact in whole numbers."""
+    """Clusters, steps, one side, rectangles: arbitrary offsets, exact in integers."""
     rng = np.random.default_rng(seed)
     m, k, n = rng.integers(1, 400, 3)
 
@@ -133,7 +133,7 @@ def test_any_set_of_diagonals(device, seed):
         around = rng.integers(1 - rows, cols, rng.integers(1, 6))
         steps = [c + rng.choice([1, 2, 31, 32, 33]) * s for c in around for s in range(rng.integers(1, 9))]
         offsets = sorted({int(o) for o in steps if -rows < o < cols})
-        return hollow(rows, cols, offsets, rng.choice([0.05, 0.5, 1.0]), seed + 100)
+        return masked(rows, cols, offsets, rng.choice([0.05, 0.5, 1.0]), seed + 100)
 
     a, b = drawn(m, k), drawn(k, n)
     A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
@@ -147,7 +147,7 @@ def test_any_set_of_diagonals(device, seed):
 
 
 def test_products_of_nearly_empty_diagonals_are_made_as_csr(device):
-    full, empty = hollow(500, 500, [-40, 0, 3], 0.5), hollow(500, 500, [-40, 0, 3], 0.02)
+    full, empty = masked(500, 500, [-40, 0, 3], 0.5), masked(500, 500, [-40, 0, 3], 0.02)
     A, B = ds.mdia_array(full, device=device), ds.mdia_array(empty, device=device)
     assert (A @ A).format == ds.plan_matmul(A, A).format == "mdia"
     C = B @ B
@@ -157,7 +157,7 @@ def test_products_of_nearly_empty_diagonals_are_made_as_csr(device):
 
 
 def test_forecasts_of_masks():
-    a = ds.mdia_array(hollow(5000, 5000, range(-4000, 4000, 40), 0.3))
+    a = ds.mdia_array(masked(5000, 5000, range(-4000, 4000, 40), 0.3))
     with pytest.raises(MemoryError, match=r"masks of .* diagonals"):
         ds.plan_matmul(a, a, max_bytes=10_000)
     with pytest.raises(MemoryError, match="mdia_array"):
@@ -165,7 +165,7 @@ def test_forecasts_of_masks():
 
 
 def test_parts_that_do_not_fit():
-    A = ds.mdia_array(hollow(50, 45, [-49, -2, 0, 1, 44], 0.8))
+    A = ds.mdia_array(masked(50, 45, [-49, -2, 0, 1, 44], 0.8))
     values, offsets, mask, begins = A.parts().values()
 
     def made(**new):
@@ -186,7 +186,7 @@ def test_parts_that_do_not_fit():
     ):
         with pytest.raises(ValueError, match=words):
             made(**new)
-    square = ds.mdia_array(hollow(45, 45, [-2, 0, 1], 0.8))
+    square = ds.mdia_array(masked(45, 45, [-2, 0, 1], 0.8))
     for mirrored, words in ((0, "mirrored is 0"), (1, "upper half")):
         with pytest.raises(ValueError, match=words):
             ds.mdia_array(square.parts() | {"mirrored": np.array([mirrored], np.uint8)}, shape=square.shape)
@@ -198,7 +198,7 @@ def test_parts_that_do_not_fit():
 @EACH_DTYPE
 def test_one_half_of_a_square_is_made(device, dtype, symmetry):
     """Of a matrix S that is its own transpose S S is so too, and S conj(S) its own adjoint; and the other way round."""
-    a = squared(hollow(90, 90, [-70, -32, 0, 1, 33], 0.6, 11, dtype), symmetry)
+    a = squared(masked(90, 90, [-70, -32, 0, 1, 33], 0.6, 11, dtype), symmetry)
     A = ds.mdia_array(a, symmetry=symmetry, device=device)
     other = {"symmetric": "hermitian", "hermitian": "symmetric"}[symmetry]
     for left, right, expected, made in (
@@ -223,7 +223,7 @@ def test_one_half_of_a_square_is_made(device, dtype, symmetry):
 
 
 def test_one_half_in_16_bits(device):
-    a = squared(hollow(90, 90, [-70, -32, 0, 1, 33], 0.6, 11, "float32"), "symmetric")
+    a = squared(masked(90, 90, [-70, -32, 0, 1, 33], 0.6, 11, "float32"), "symmetric")
     A = ds.mdia_array(a, symmetry="symmetric", dtype="float16", device=device)
     plan = ds.plan_matmul(A, A)
     for C in (A @ A, plan(), plan(A, A)):
@@ -232,7 +232,7 @@ def test_one_half_in_16_bits(device):
 
 
 def test_one_half_by_the_word_of_who_asks(device):
-    a = hollow(60, 80, [-59, -3, 0, 32, 79], 0.6, 12, "complex128")
+    a = masked(60, 80, [-59, -3, 0, 32, 79], 0.6, 12, "complex128")
     A = ds.mdia_array(a, device=device)
     whole = (a @ a.T.conj()).toarray()
     C = ds.matmul(A, A.H, symmetry="hermitian")
@@ -247,7 +247,7 @@ def test_one_half_by_the_word_of_who_asks(device):
     with pytest.raises(ValueError, match="mdia"):
         ds.plan_matmul(ds.csr_array(a, device=device), ds.csr_array(a.T, device=device), symmetry="symmetric")
     with pytest.raises(ValueError, match="square"):
-        ds.matmul(A, ds.mdia_array(hollow(80, 7, [0], 1.0, 1, "complex128"), device=device), symmetry="symmetric")
+        ds.matmul(A, ds.mdia_array(masked(80, 7, [0], 1.0, 1, "complex128"), device=device), symmetry="symmetric")
     with pytest.raises(ValueError, match="expected None"):
         ds.matmul(A, A.H, symmetry="skew")
     with pytest.raises(ValueError, match="both halves"):
@@ -256,7 +256,7 @@ def test_one_half_by_the_word_of_who_asks(device):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_shares_of_a_transpose_and_of_one_half_keep_to_themselves(seed):
-    """Pieces of a matrix write no element of y that another thread has, wherever their blocks are empty."""
+    """Chunks of a matrix write no element of y of another thread, even if their blocks are empty."""
     rng, n = np.random.default_rng(seed), 1 << 17
     i = np.arange(n - 1000)
     i = i[(i // 32 % 3 == seed) | (rng.random(len(i)) < 0.5) & (i > n // 2)]
@@ -270,9 +270,9 @@ def test_shares_of_a_transpose_and_of_one_half_keep_to_themselves(seed):
 
 
 def test_structures_of_the_other_symmetry_are_others(device):
-    a = squared(hollow(70, 70, [1, 33], 0.5, 13, "complex128"), "symmetric")
+    a = squared(masked(70, 70, [1, 33], 0.5, 13, "complex128"), "symmetric")
     S = ds.mdia_array(a, symmetry="symmetric", device=device)
-    H = ds.mdia_array(squared(hollow(70, 70, [1, 33], 0.5, 13, "complex128"), "hermitian"), symmetry="hermitian",
+    H = ds.mdia_array(squared(masked(70, 70, [1, 33], 0.5, 13, "complex128"), "hermitian"), symmetry="hermitian",
                       device=device)  # fmt: skip
     assert np.array_equal(to_host(S.mask), to_host(H.mask))
     with pytest.raises(ValueError, match="another structure"):

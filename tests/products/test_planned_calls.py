@@ -51,7 +51,7 @@ CORE = types.SimpleNamespace(
 
 
 def planned(op="N"):
-    """Return the plan of a view of a matrix that seems to lie on a GPU."""
+    """Return the plan of a view of a matrix that appears to be on a GPU."""
     A = VIEWS[op](ds.hm_array(matrix(NAME)))
     A._set_backend(Backend(CORE, 0))
     return ds.plan_matvec(A)

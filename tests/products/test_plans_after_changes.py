@@ -38,7 +38,7 @@ def ours(format, dtype="float64"):
 
 
 def planned(A, operands):
-    """Return a plan, and a function that returns the product that it stands for."""
+    """Return a plan, and a function that returns the expected product."""
     a, b, trans = OPERANDS[operands](A)
     op = {"N": lambda x: x, "T": lambda x: x.T, "H": lambda x: x.conj().T}
     plan = ds.plan_matmul(a, b, **trans)

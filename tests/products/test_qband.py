@@ -1,4 +1,4 @@
-"""Products of quasi-bands: long rows and columns beside the bands, and infinities."""
+"""Products of quasi-bands: long rows and columns outside of the bands, and infinities."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Operators of ours in QuTiP: every operation beside its own csr, what they are laid out in, and errors."""
+"""Operators of ours in QuTiP: every operation compared with its own csr, their formats, and errors."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""QuTiP's solvers on operators of ours: values beside its own formats, and nothing that is converted on the way."""
+"""QuTiP's solvers on operators of ours: values compared with its own formats, and no conversions in between."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""States as those on a GPU, in NumPy's arrays: every operation beside QuTiP's dense states."""
+"""States like those on a GPU, in NumPy arrays: every operation compared with QuTiP's dense states."""
 
 import pickle
 

@@ -22,7 +22,7 @@ KINDS = {
 
 
 def drawn(rng, kind, m, n, dtype):
-    """Return a matrix of small whole numbers on such diagonals: sums of products are exact in every type."""
+    """Return a matrix of small integers on such diagonals: sums of products are exact in every type."""
     offsets = np.unique(KINDS[kind](rng, 1 - m, n))
     offsets = offsets[(offsets > -m) & (offsets < n)]
     data, imaginary = rng.integers(-3, 4, (2, len(offsets), n))

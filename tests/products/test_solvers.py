@@ -1,4 +1,4 @@
-"""SciPy's solvers take our matrices as they are: cg, gmres, eigsh, svds, lobpcg, expm_multiply and more."""
+"""SciPy's solvers accept our matrices directly: cg, gmres, eigsh, svds, lobpcg, expm_multiply and more."""
 
 import numpy as np
 import pytest

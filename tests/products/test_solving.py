@@ -1,4 +1,4 @@
-"""`ds.factorized` and `ds.solve`: every method beside a dense solve, shifts, adjoints, and SciPy's use of them."""
+"""`ds.factorized` and `ds.solve`: every method against a dense solve, shifts, adjoints, and SciPy's use of them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`ds.factorized` of batches, its types, views and copies, on both devices: each solution beside the dense matrix."""
+"""`ds.factorized` of batches, its types, views and copies, on both devices: each solution against the dense matrix."""
 
 import copy
 import pickle

@@ -13,7 +13,7 @@ FORMATS = pytest.mark.parametrize("format", DIAGONAL)
 
 
 def matrix(rows, cols, offsets, seed=0):
-    """Return a SciPy array with random values on these diagonals, as far as they lie in it."""
+    """Return a SciPy array with random values on these diagonals, as far as they are inside the matrix."""
     random = np.random.default_rng([rows, cols, seed])
     kept = [k for k in offsets if -rows < k < cols]
     return sp.csr_array(sp.diags_array([random.standard_normal(max(rows, cols)) for _ in kept], offsets=kept,

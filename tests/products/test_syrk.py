@@ -1,4 +1,4 @@
-"""syrk and syr2k: alpha A A^T + beta C and alpha (A B^T + B A^T) + beta C, whole or one triangle."""
+"""syrk and syr2k: alpha A A^T + beta C and alpha (A B^T + B A^T) + beta C, complete or one triangle."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Advice: what is recommended can be built, is the same matrix, and follows from rules that are told."""
+"""Advice: recommended layouts can be built, represent the same matrix, and follow from the documented rules."""
 
 import json
 import threading
@@ -45,7 +45,7 @@ def test_every_layout_that_is_told_can_be_built(format, device):
     S = gallery.stencil(5, (20, 30)).tocsr()
     A = ds.array(S, format, device=device)
     for one in ds.recommend(A, narrow=True).candidates:
-        made = one.made_of(ds.csr_array(A))
+        made = one.build(ds.csr_array(A))
         assert made.format == one.format and str(made.dtype) == one.dtype
         assert np.array_equal(made.to("cpu").toarray().astype(float), S.toarray())
 
@@ -55,7 +55,7 @@ def test_layouts_of_many_columns_can_be_built(make, device):
     """Columns of 16 bits do not reach everywhere."""
     A = ds.csr_array(make(), device=device)
     for one in ds.recommend(A, formats=["csr", "ell", "sell", "ellcsr", "jds"]).candidates:
-        assert one.made_of(A).nnz == A.nnz, one.name
+        assert one.build(A).nnz == A.nnz, one.name
 
 
 def test_every_format_for_products_has_a_model():
@@ -157,7 +157,7 @@ def test_stored_zeros_count_as_what_they_cost():
 def test_tuning_measures_the_first_ones(op, device):
     advice = ds.recommend(gallery.stencil(5, (40, 40)), op, tune=True, device=device)
     assert all(one.measured is not None and one.measured > 0 for one in advice.candidates)
-    assert "measured" in str(advice) and advice.best.taken == advice.best.measured
+    assert "measured" in str(advice) and advice.best.product_seconds == advice.best.measured
     assert advice.base.name in {one.name for one in advice.candidates}
 
 

@@ -62,7 +62,7 @@ def test_bytes_of_all_layouts_that_advice_names(name, op, device):
         pytest.skip("C = A A is of square matrices")
     advice = ds.recommend(A, op, formats=ds.formats())
     for one in advice.candidates:
-        made = one.made_of(advice._csr)
+        made = one.build(advice._csr)
         assert one.nbytes == made.nbytes >= made.nnz * made.dtype.itemsize * ("period" not in one.layout) / 2, one.name
         assert one.moved_nbytes >= one.nbytes, one.name
 
@@ -107,7 +107,7 @@ def test_bytes_of_halves(format, device):
         if name == "one zero more" and format == "mdia":
             assert half is None
         else:
-            assert half.layout == {"symmetry": "symmetric"} and half.nbytes == half.made_of(A).nbytes, name
+            assert half.layout == {"symmetry": "symmetric"} and half.nbytes == half.build(A).nbytes, name
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 30])

@@ -7,7 +7,7 @@ from cases import DTYPES
 
 import diagsparse as ds
 from diagsparse import gallery
-from diagsparse._advice.survey import Survey
+from diagsparse._advice.statistics import Statistics
 from diagsparse._backends.backend import CPU
 
 SYMMETRIC, HERMITIAN = 1, 2  # bits
@@ -159,10 +159,10 @@ def layers(nx, ny):
 @pytest.mark.parametrize("nx", [100, 200, 700, 2000, 5000])
 def test_long_periods_are_found(nx, device):
     """Of rows that all differ in the part that is looked at, too."""
-    assert Survey(ds.csr_array(layers(nx, 6), device=device)).period == nx
+    assert Statistics(ds.csr_array(layers(nx, 6), device=device)).period == nx
 
 
 def test_long_rows_are_not_read_whole():
     wide = ds.csr_array(sp.csr_array(np.ones((300, 20_000), np.float32)))
-    found, rows = Survey(wide)._period_of(20, 256)
+    found, rows = Statistics(wide)._period_of(20, 256)
     assert rows == 1 and found == 0

@@ -8,20 +8,20 @@ from scipy.sparse.linalg import cg
 import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._advice import candidate, machine, offers
-from diagsparse._advice.in_order import Reordered
-from diagsparse._advice.survey import Survey
+from diagsparse._advice.reordered import Reordered
+from diagsparse._advice.statistics import Statistics
 from diagsparse._backends.backend import CPU
 
 
 @pytest.fixture(autouse=True)
 def options_pay(monkeypatch):
-    """Let memory be slow and caches small, so that every option is worth a look on matrices of tests."""
+    """Let memory be slow and caches small, so that every option is considered for the matrices of the tests."""
     monkeypatch.setattr(machine, "bandwidth", lambda backend, threads: 1e9 if backend is CPU else 1e11)
     monkeypatch.setattr(machine, "_SHARED", 1 << 12)
-    monkeypatch.setattr(machine, "_OWN", 1 << 10)
+    monkeypatch.setattr(machine, "_PRIVATE", 1 << 10)
     monkeypatch.setattr(machine, "_L2_OF_GPU", 1e3)
     monkeypatch.setattr(machine, "_LAUNCH", 0.0)
-    monkeypatch.setattr(machine, "_BEFORE", 0.0)
+    monkeypatch.setattr(machine, "_OVERHEAD", 0.0)
 
 
 def layouts(advice):
@@ -56,13 +56,13 @@ def test_one_entry_breaks_the_symmetry(position, device):
 def test_no_half_of_a_matrix_whose_pattern_alone_is_symmetric():
     assert not any("symmetry" in one for one in layouts(ds.recommend(gallery.banded(4000, 3, 3, seed=0))))
     skew = gallery.banded(4000, 3, 3, seed=0).tocsr()
-    assert Survey(ds.csr_array(skew - skew.T)).symmetry is None
+    assert Statistics(ds.csr_array(skew - skew.T)).symmetry is None
 
 
 def test_what_only_seems_symmetric_is_stored_whole(monkeypatch):
     """The sums of hashes may err; the constructors never do."""
     A = gallery.banded(4000, 3, 3, seed=0).tocsr()
-    monkeypatch.setattr(Survey, "symmetry", "symmetric")
+    monkeypatch.setattr(Statistics, "symmetry", "symmetric")
     advice = ds.recommend(A)
     assert advice.layout == {"symmetry": "symmetric"}
     for made in (advice.build(), ds.array(A), ds.recommend(A, tune=True).build()):
@@ -82,11 +82,11 @@ def test_what_only_seems_symmetric_is_stored_whole(monkeypatch):
 )
 def test_periods_are_found(make, period, device):
     A = make().tocsr()
-    found = Survey(ds.csr_array(A, device=device)).period
+    found = Statistics(ds.csr_array(A, device=device)).period
     assert found == period
     advice = ds.recommend(A, device=device, formats=["hm"])
     assert {"period": period} in layouts(advice)
-    made = next(one for one in advice.candidates if one.layout == {"period": period}).made_of(ds.csr_array(A))
+    made = next(one for one in advice.candidates if one.layout == {"period": period}).build(ds.csr_array(A))
     assert made.period == period and np.array_equal(made.toarray(), A.toarray())
 
 
@@ -94,13 +94,13 @@ def test_periods_are_found(make, period, device):
 def test_one_value_breaks_the_period(position, device):
     A = gallery.stencil(5, (60, 70)).tolil()
     A[position, position] += 1e-12
-    assert Survey(ds.csr_array(A.tocsr(), device=device)).period is None
+    assert Statistics(ds.csr_array(A.tocsr(), device=device)).period is None
 
 
 def test_values_that_differ_have_no_period():
-    assert Survey(ds.csr_array(gallery.banded(4000, 3, 3, seed=0))).period is None
-    assert Survey(ds.csr_array(gallery.heisenberg(10))).period in (None, 512)
-    assert Survey(ds.csr_array((5, 7))).period is None
+    assert Statistics(ds.csr_array(gallery.banded(4000, 3, 3, seed=0))).period is None
+    assert Statistics(ds.csr_array(gallery.heisenberg(10))).period in (None, 512)
+    assert Statistics(ds.csr_array((5, 7))).period is None
 
 
 # ---- fewer bytes ----------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_no_value_is_rounded(values, types):
 
 
 def test_one_value_that_would_be_rounded(monkeypatch):
-    monkeypatch.setattr(offers, "_LOOKED_AT", 10)
+    monkeypatch.setattr(offers, "_SAMPLED", 10)
     A = gallery.stencil(5, (60, 70)).tocsr()
     A.data[7777] = 0.1
     assert not offers.exact(ds.csr_array(A), "float32")

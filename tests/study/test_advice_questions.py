@@ -1,4 +1,4 @@
-"""Questions to advice: limits, formats that are asked for, matrices as they are, and what is refused."""
+"""Arguments of `recommend`: limits, requested formats, present layouts, and errors."""
 
 import pickle
 
@@ -74,7 +74,7 @@ def test_scipys_formats_as_they_are(format):
     advice = ds.recommend(S, tune=format in ("csr", "dia"))
     assert advice.base.name == f"SciPy's {format}" and f"SciPy's {format} (as it is)" in str(advice)
     assert not advice.stays and np.array_equal(advice.build().toarray(), S.toarray())
-    assert advice.base.made_of(ds.csr_array(S)) is S
+    assert advice.base.build(ds.csr_array(S)) is S
     if format in ("csr", "csc", "coo", "bsr", "dia"):
         parts = (getattr(S, name, np.empty(0)) for name in ("data", "indices", "indptr", "row", "col", "offsets"))
         assert advice.base.nbytes == sum(part.nbytes for part in parts)
@@ -156,11 +156,11 @@ def test_views_and_columns_stay_as_they_are(make):
 
 @pytest.mark.parametrize("format", ["csc", "bsr", "dok", "lil", "coo", "dia", "csr"])
 def test_scipys_formats_with_few_digits(format):
-    """What fewer digits would gain is told of formats of ours only."""
+    """The gain by fewer digits is reported for formats of this library only."""
     S = gallery.stencil(5, (30, 30)).asformat(format)
     for options in ({"products": 1}, {"max_bytes": 0}, {"formats": ["ell"], "products": 2}):
         advice = ds.recommend(S, **options)
-        assert not advice.offers or not advice.best.theirs
+        assert not advice.offers or not advice.best.is_scipy
 
 
 def test_advice_can_be_pickled():
@@ -200,9 +200,9 @@ def test_reasons_are_the_true_ones():
 ])  # fmt: skip
 def test_bytes_of_periods_are_exact(make, format):
     A = ds.csr_array(make())
-    found = Candidates(A, machine(CPU))
-    one = found.of(format, period=found.survey.period)
-    assert one.nbytes == one.made_of(A).nbytes
+    candidates = Candidates(A, machine(CPU))
+    one = candidates.candidate(format, period=candidates.statistics.period)
+    assert one.nbytes == one.build(A).nbytes
 
 
 # ---- dense arrays, and matrices that have no csr --------------------------------------------------------------------
@@ -212,7 +212,7 @@ def test_dense_arrays_are_advised_as_they_are_built(dtype):
         dense = sparse.toarray().astype(dtype)
         advice = ds.recommend(dense)
         built = ds.array(dense.astype(float) if dtype in ("int64", "bool") else dense)
-        assert (advice.format, advice.build().format) == (built.format, built.format) and not advice.best.theirs
+        assert (advice.format, advice.build().format) == (built.format, built.format) and not advice.best.is_scipy
         assert np.array_equal(advice.build().toarray(), dense)
     assert ds.recommend([[2.0, 0.0], [0.0, 1.0]]).shape == (2, 2)
 
@@ -254,6 +254,6 @@ def test_diagonals_are_nearly_full_where_they_take_fewer_bytes_than_values_and_c
         values = (np.arange(n) < share * n).astype(dtype)
         A = ds.csr_array(sp.csr_array(sp.diags_array(values)))
         A.eliminate_zeros()
-        found = Candidates(A, machine(CPU)).of("hm")
-        fewer = found.nbytes - 16 < A.nbytes - 8 * n
-        assert found.nearly_full == fewer == (share > least)
+        hm = Candidates(A, machine(CPU)).candidate("hm")
+        fewer = hm.nbytes - 16 < A.nbytes - 8 * n
+        assert hm.nearly_full == fewer == (share > least)

@@ -22,7 +22,7 @@ def test_a_sample_stands_for_the_whole(name, device):
         assert sum(abs(a - b) for a, b in met) < 0.2 * S.nnz
     lengths = np.diff(S.indptr)
     turns = np.mean(np.diff(-(-lengths // 8)) != 0)
-    assert abs(found.turns - turns) < 0.05
+    assert abs(found.branches - turns) < 0.05
 
 
 def test_a_small_matrix_is_read_whole():

@@ -73,7 +73,7 @@ def test_errors_on_the_way_to_csr_are_raised(monkeypatch):
 
 # ---- nothing is timed -----------------------------------------------------------------------------------------------
 def test_the_choice_does_not_depend_on_time(monkeypatch):
-    """Whatever a clock tells, and however fast the memory seems."""
+    """Independent of measured times and of the speed of the memory."""
     matrices = [
         gallery.stencil(5, (1500, 1500), dtype="float32").tocsr(),
         gallery.banded(400_000, 3, 3, seed=0).tocsr(),
@@ -119,7 +119,7 @@ def test_a_format_takes_its_options():
 def test_every_layout_that_recommend_names_can_be_asked_for():
     for S in (random(5000, 6), gallery.stencil(5, (200, 200)).tocsr(), gallery.heisenberg(10).tocsr()):
         for one in ds.recommend(S, formats=ds.formats()).candidates:
-            if not one.theirs:
+            if not one.is_scipy:
                 made = ds.array(S, one.format, **one.layout)
                 assert made.format == one.format and made.nnz >= S.count_nonzero(), one.name
 
@@ -186,7 +186,7 @@ def test_another_matrix_where_the_first_one_stays(monkeypatch):
     monkeypatch.setattr(candidates, "_SCIPY", -1e-6)
     S = random(30, 2)
     advice = ds.recommend(S, products=1)
-    assert advice.best.theirs and advice.build() is S
+    assert advice.best.is_scipy and advice.build() is S
     made = advice.build(2 * S)
     assert sp.issparse(made) and not ds.issparse(made) and np.array_equal(made.toarray(), 2 * S.toarray())
 

@@ -94,7 +94,7 @@ def test_work_of_a_triangle():
 
 
 class Here:
-    """The CPU in the place of a GPU: what the benchmark asks of the module that works there."""
+    """The CPU instead of a GPU, with the functions of the GPU module that the benchmark calls."""
 
     name, index = "cpu", 0
     core = types.SimpleNamespace(
@@ -168,7 +168,7 @@ class OnGpu(np.ndarray):
 
 @pytest.fixture
 def nvmath(monkeypatch):
-    """Stand-ins for CuPy and nvmath, which note the calls."""
+    """Stand-ins for CuPy and nvmath, which record the calls."""
     calls = []
 
     class Matmul:

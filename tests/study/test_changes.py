@@ -1,4 +1,4 @@
-"""What changed since an older comparison: rows beside SciPy's csr, what is gone, exit statuses, files."""
+"""Changes since an older comparison: rows relative to SciPy's csr, missing rows, exit statuses, files."""
 
 import csv
 import json

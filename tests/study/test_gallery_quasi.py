@@ -1,4 +1,4 @@
-"""The gallery's quasi-band matrices: the properties that were asked for, counted by the library that reports them."""
+"""The gallery's quasi-band matrices: the requested properties, counted by the library that reports them."""
 
 import numpy as np
 import pytest

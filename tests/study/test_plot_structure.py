@@ -1,4 +1,4 @@
-"""Pictures of a matrix: offsets that are there are told, nothing is clipped, shapes are in proportion."""
+"""Pictures of a matrix: existing offsets are labelled, nothing is clipped, shapes are in proportion."""
 
 import numpy as np
 import pytest

@@ -27,7 +27,7 @@ def partition(lines):
 
 
 def brute_force(pattern, item):
-    """Return the bytes and values of each format from the places of the entries, with arrays as they would be."""
+    """Return the bytes and values of each format from the positions of the entries, with arrays as they would be."""
     m, n = pattern.shape
     i, j = np.nonzero(pattern)
     nnz, entries = len(i), list(zip(i.tolist(), j.tolist(), strict=True))
@@ -65,7 +65,7 @@ def check(report, pattern, item):
 
 @st.composite
 def patterns(draw):
-    """Random places, blocks of one size or of several, bands, and lines that repeat."""
+    """Random positions, blocks of one size or of several, bands, and lines that repeat."""
     m, n = draw(st.integers(0, 40)), draw(st.integers(0, 40))
     m, n = (max(m, n),) * 2 if draw(st.booleans()) else (m, n)
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))

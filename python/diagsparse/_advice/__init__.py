@@ -1,5 +1,5 @@
-"""Which format, and with which options: a model of what products cost, and the advice that follows from it.
+"""The choice of a format and its options, based on a model of the cost of products.
 
-`candidates` finds the layouts that come into question. `models` has what products go through in each format, and what
-that takes; `machine` has the time that follows.
+`candidates` lists the suitable layouts. `models` counts the operations of a product in each format and holds the cost
+of each operation; `machine` computes the time from both.
 """

@@ -1,4 +1,4 @@
-"""What the time of a product follows from: what it goes through, and the nanoseconds of each."""
+"""The inputs of the performance model: how often a product performs each operation, and the nanoseconds of each."""
 
 from __future__ import annotations
 
@@ -6,39 +6,41 @@ from typing import NamedTuple
 
 
 class Cost(NamedTuple):
-    """Nanoseconds of one thread of a CPU, or of a whole GPU."""
+    """Nanoseconds of each operation, on one thread of a CPU or on an entire GPU."""
 
     row: float  #: for each row
-    position: float  #: for each value that is multiplied
-    piece: float = 0.0  #: for each of what `Walk.pieces` counts
-    turn: float = 0.0  #: for each row that fills another number of vectors than the one before, unforeseen
-    gather: float = 0.0  #: for each line of x that those before did not bring
-    step: float = 0.0  #: for each step of a thread: on a GPU on its longest way, on a CPU for each diagonal of a block
-    bytes: float = 1.0  #: times as long as they take when read in order; on a GPU
-    single: float = 0.5  #: times of the work where values have 4 bytes
-    complex: float = 2.0  #: times of the work where they are complex
-    rows_each: int = 1  #: rows that a thread needs to have, where several share the work
-    convert: float = 3.0  #: for each entry, to be made of csr
-    call: float = 0.0  #: of a call on a GPU, beside those of others: a kernel more
+    position: float  #: for each multiplied value
+    extra: float = 0.0  #: for each item that `Traversal.extras` counts
+    branch: float = (
+        0.0  #: for each mispredicted branch: a row with another number of SIMD vectors than the previous one
+    )
+    gather: float = 0.0  #: for each cache line of x that previous entries have not loaded
+    step: float = 0.0  #: for each step: of the longest thread on a GPU, for each diagonal of a block of rows on a CPU
+    bytes: float = 1.0  #: slowdown of memory traffic relative to a contiguous read, on a GPU
+    single: float = 0.5  #: factor of the work for 4-byte values
+    complex: float = 2.0  #: factor of the work for complex values
+    rows_each: int = 1  #: least number of rows per thread
+    convert: float = 3.0  #: for each entry, to convert from csr
+    call: float = 0.0  #: of a call on a GPU with one more kernel launch than others
 
 
-class Walk(NamedTuple):
-    """What a product goes through in a layout."""
+class Traversal(NamedTuple):
+    """How often a product performs each operation in a layout."""
 
     nbytes: int  #: of the matrix
-    positions: float  #: values that are multiplied, padding too
-    pieces: float = 0.0  #: what comes beside them: blocks, masks, entries of a rest
-    steps: float = 0.0  #: on the longest way that one thread of a GPU goes; diagonals of all blocks of rows on a CPU
-    lines: float = 0.0  #: of x that those before did not bring
-    laid_out: float = 0.0  #: diagonals that a conversion goes through, on a CPU those of all blocks of rows
+    positions: float  #: multiplied values, including padding
+    extras: float = 0.0  #: additional items, depending on the format: blocks, masks, entries of the remainder
+    steps: float = 0.0  #: of the longest thread of a GPU; diagonals, summed over all blocks of rows, on a CPU
+    lines: float = 0.0  #: cache lines of x that previous entries have not loaded
+    converted: float = 0.0  #: diagonals that a conversion traverses, on a CPU summed over all blocks of rows
 
 
 class Counts(NamedTuple):
-    """What a product goes through in any layout of a matrix."""
+    """The counts of a product that do not depend on the layout."""
 
     rows: int
     entries: int
-    turns: float  #: rows that fill another number of vectors than the one before
+    branches: float  #: rows with another number of SIMD vectors than the previous row
     vectors: int  #: bytes of x and y
     itemsize: int
     complex: bool

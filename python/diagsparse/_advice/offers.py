@@ -1,4 +1,4 @@
-"""What changes something that the caller sees: values in fewer bytes, and another order of rows and columns."""
+"""Options that change the result for the caller: values in fewer bytes, and another order of rows and columns."""
 
 from __future__ import annotations
 
@@ -17,69 +17,69 @@ from .candidates import Candidates
 from .models import MODELS
 
 _NARROWER = {"float64": ("float32", "float16"), "float32": ("float16",), "complex128": ("complex64",)}
-_LOOKED_AT = 4096  # values, before all are
-_WORTH = 1.2  # times as fast that an offer has to be
-_ORDERED = 60e-9  # seconds an entry to find an order and to apply it
-_PERMUTED = 2.5e-9  # seconds a row to permute x and y, in each product
+_SAMPLED = 4096  # number of values that are checked before all of them
+_WORTH = 1.2  # least speedup of an offer
+_ORDERED = 60e-9  # seconds per entry to compute and apply an order
+_PERMUTED = 2.5e-9  # seconds per row to permute x and y, in each product
 
 
-def narrower(found: Candidates, names: list[str], asked: bool) -> list[Candidate]:
-    """Return layouts with values in fewer bytes that hold each of them exactly."""
-    csr, made = found.csr, list[Candidate]()
+def narrower(candidates: Candidates, names: list[str], requested: bool) -> list[Candidate]:
+    """Return the layouts with values in fewer bytes that represent all of them exactly."""
+    csr, layouts = candidates.csr, list[Candidate]()
     for dtype in _NARROWER.get(str(csr.dtype), ()):
         if not exact(csr, dtype):
             break
         able = [name for name in names if dtype != "float16" or FORMATS[name].narrow]
-        stored = Candidates(csr, found.machine, found.op, dtype, found.survey, found.before)
-        made += stored.layouts(able, asked)
-    return made
+        stored = Candidates(csr, candidates.machine, candidates.op, dtype, candidates.statistics, candidates.before)
+        layouts += stored.layouts(able, requested)
+    return layouts
 
 
 def exact(csr: SparseArray, dtype: str) -> bool:
-    """Return whether a narrower type holds all values as they are."""
+    """Return whether a narrower dtype represents all values exactly."""
     values = csr._backend.host(csr._matrix.values)
-    return all(_same_in(dtype, some) for some in (values[:: max(1, len(values) // _LOOKED_AT)], values))
+    return all(_same_in(dtype, some) for some in (values[:: max(1, len(values) // _SAMPLED)], values))
 
 
 def _same_in(dtype: str, values: NDArray[Any]) -> bool:
-    """Return whether values are the same in a narrower type."""
+    """Return whether these values are unchanged by a conversion to `dtype`."""
     with np.errstate(over="ignore"):
         return np.array_equal(values.astype(dtype).astype(values.dtype), values, equal_nan=True)
 
 
-def in_order(found: Candidates, names: list[str], asked: bool) -> list[Candidate]:
-    """Return the layouts of the matrix in reverse Cuthill-McKee order, where they are faster than as it is."""
-    csr = found.csr
+def reordered_layouts(candidates: Candidates, names: list[str], requested: bool) -> list[Candidate]:
+    """Return the layouts in reverse Cuthill-McKee order, if it reduces the number of 8 x 8 blocks."""
+    csr = candidates.csr
     if csr.shape[0] != csr.shape[1] or not csr.nnz:
         return []
     order = reordered(csr)
     if order.after == order.before:
         return []
-    sorted_rows = Candidates(order.apply(csr), found.machine, found.op, before=found.before)
+    sorted_rows = Candidates(order.apply(csr), candidates.machine, candidates.op, before=candidates.before)
     more = _PERMUTED * csr.shape[0]
     return [
         replace(one, seconds=one.seconds + more, conversion=one.conversion + ordering(csr), order=order)
-        for one in sorted_rows.layouts(names, asked)
+        for one in sorted_rows.layouts(names, requested)
     ]
 
 
 def ordering(csr: SparseArray) -> float:
-    """Return the seconds, by the model, until an order is found and applied."""
+    """Return the predicted seconds to compute and apply an order."""
     return _ORDERED * csr.nnz
 
 
-def told(found: Candidates, best: Candidate) -> list[str]:
-    """Return what values in fewer bytes would gain, as far as some of the values tell."""
-    dtype = next(iter(_NARROWER.get(str(found.csr.dtype), ())), None)
-    if dtype is None or found.op == "matmul" or best.dtype != str(found.csr.dtype) or not found.csr.nnz:
+def hints(candidates: Candidates, best: Candidate) -> list[str]:
+    """Return a hint on the speedup by values in fewer bytes, if a sample of the values allows them."""
+    dtype = next(iter(_NARROWER.get(str(candidates.csr.dtype), ())), None)
+    if dtype is None or candidates.op == "matmul" or best.dtype != str(candidates.csr.dtype) or not candidates.csr.nnz:
         return []
-    if best.theirs or best.format not in MODELS:  # a narrower one would be another layout
+    if best.is_scipy or best.format not in MODELS:  # narrower values would need another layout
         return []
-    values = found.csr._matrix.values
-    if not _same_in(dtype, found.csr._backend.host(values[: min(len(values), _LOOKED_AT)])):
+    values = candidates.csr._matrix.values
+    if not _same_in(dtype, candidates.csr._backend.host(values[: min(len(values), _SAMPLED)])):
         return []
-    one = Candidates(found.csr, found.machine, found.op, dtype, found.survey)
-    gain = best.seconds / one.of(best.format, **best.layout).seconds
+    one = Candidates(candidates.csr, candidates.machine, candidates.op, dtype, candidates.statistics)
+    gain = best.seconds / one.candidate(best.format, **best.layout).seconds
     if gain < _WORTH:
         return []
     faster = f"With narrow=True, {best.format} would be {digits(gain)}x as fast"

@@ -1,4 +1,4 @@
-"""Why a layout is recommended: sentences that name the decisive property of the matrix, with numbers."""
+"""The reason for a recommendation: sentences that name the decisive property of the matrix, with numbers."""
 
 from __future__ import annotations
 
@@ -9,40 +9,45 @@ from . import words
 from .candidate import Candidate
 from .models import MODELS
 
-_CLEARLY = 0.9  # of a time
+_CLEARLY = 0.9  # ratio of times below which a layout is clearly faster
 
 
-def reason(ranked: Sequence[Candidate], base: Candidate, products: int, all_fit: bool, asked: bool) -> str:
-    """Return why the first of these layouts is ranked first; `asked`: the user restricted the formats."""
+def reason(ranked: Sequence[Candidate], base: Candidate, products: int, all_fit: bool, requested: bool) -> str:
+    """Return why the first of these layouts is ranked first; `requested`: the user restricted the formats."""
     best = ranked[0]
     if best is base and not all_fit:
         return f"No layout that fits in memory would make {words.times(products)} clearly faster."
-    quicker = min(ranked, key=lambda one: one.taken)
+    quicker = min(ranked, key=lambda one: one.product_seconds)
     waits = ""
-    if quicker.taken < _CLEARLY * best.taken:
+    if quicker.product_seconds < _CLEARLY * best.product_seconds:
         waits = (
             f" A product would be faster in {quicker.name}, but for {words.times(products)}"
             " the conversion costs more than it saves."
         )
-    elif best.nearly_full and best is not base and best.taken > quicker.taken and not quicker.nearly_full:
+    elif (
+        best.nearly_full
+        and best is not base
+        and best.product_seconds > quicker.product_seconds
+        and not quicker.nearly_full
+    ):
         same = f"{quicker.name} is equally fast, but products and sums in {best.format} are diagonals again."
         return same + _changes(best)
-    return _of_layout(best, base, products, asked) + waits + _changes(best)
+    return _of_layout(best, base, products, requested) + waits + _changes(best)
 
 
-def _of_layout(best: Candidate, base: Candidate, products: int, asked: bool) -> str:
-    survey = best.survey
-    assert survey is not None
-    if not survey.csr.nnz:
+def _of_layout(best: Candidate, base: Candidate, products: int, requested: bool) -> str:
+    statistics = best.statistics
+    assert statistics is not None
+    if not statistics.csr.nnz:
         return "The matrix has no entries, so all formats are equally fast."
     if best is base:
-        nowhere = words.nowhere(survey) if best.format == COMMON else ""
+        nowhere = words.nowhere(statistics) if best.format == COMMON else ""
         because = f": {nowhere}" if nowhere else ""
         return f"No other format would make {words.times(products)} clearly faster{because}."
     model = MODELS[best.format]
-    if asked and not model.structured:
+    if requested and not model.structured:
         return f"Of the requested formats, {best.format} is the fastest."
-    return model.reason(best, survey)
+    return model.reason(best, statistics)
 
 
 def _changes(best: Candidate) -> str:

@@ -118,7 +118,7 @@ class Recommendation:
             one = named[0]
         if not isinstance(one, Candidate):
             raise TypeError(f"pays_after: expected one of the candidates or its name, got {one!r}")
-        saved, more = self.base.taken - one.taken, one.conversion - self.base.conversion
+        saved, more = self.base.product_seconds - one.product_seconds, one.conversion - self.base.conversion
         if more <= 0:
             return 0 if saved >= 0 else None
         return ceil(more / saved) if saved > 0 else None
@@ -156,12 +156,12 @@ class Recommendation:
         1000
         """
         if A is None:
-            return self.best.made_of(self._csr)
+            return self.best.build(self._csr)
         csr = as_rows(given_matrix(A, "build"), get_backend(self.device), "build")
         if self.best.narrow and not exact(csr, self.best.dtype):
             raise ValueError(f"build: {self.best.dtype} would round values of A; call recommend for this matrix")
         try:
-            return self.best.made_like(csr)
+            return self.best.build_like(csr)
         except ValueError as error:
             raise ValueError(f"build: A cannot be stored as {self.best.name}: {error}") from None
 
@@ -193,7 +193,7 @@ class Recommendation:
         }
 
     def _plain(self, one: Candidate) -> dict[str, Any]:
-        values = {name: value for name, value in vars(one).items() if name not in ("order", "survey", "matrix")}
+        values = {name: value for name, value in vars(one).items() if name not in ("order", "statistics", "matrix")}
         return values | {"name": one.name, "pays_after": self.pays_after(one), "as_it_is": one is self.base}
 
     def __repr__(self) -> str:
@@ -224,12 +224,12 @@ class Recommendation:
     def _cells(self, one: Candidate) -> list[str]:
         pays = self.pays_after(one)
         after = "never" if pays is None else f"{pays} product{'s' * (pays != 1)}" if pays else "0 products"
-        taken = columns.seconds(one.taken) + (" measured" if one.measured is not None else "")
+        time = columns.seconds(one.product_seconds) + (" measured" if one.measured is not None else "")
         return [
             one.name + (" (as it is)" if one.matrix is not None else ""),
             human(one.nbytes),
             human(one.moved_nbytes),
-            taken,
+            time,
             columns.seconds(one.conversion) if one.conversion else "-",
             "-" if one is self.base else after,
         ]

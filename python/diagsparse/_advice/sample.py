@@ -1,7 +1,7 @@
-"""What a few rows tell of a whole matrix: facts that forecasts ask for, estimated in much less than one product.
+"""Properties of a matrix that are estimated from a few rows, in much less time than one product.
 
-Windows of rows that lie behind one another are read, as many all over the matrix as have some thousand entries
-together. What is counted in them is scaled to the whole. A small matrix is read whole.
+Windows of consecutive rows are read. They are distributed over the matrix and contain some thousand entries in total.
+Their counts are scaled to the entire matrix. A small matrix is read completely.
 """
 
 from __future__ import annotations
@@ -15,54 +15,54 @@ from numpy.typing import NDArray
 from .._backends.backend import CPU
 from .._matrix.sparse_array import SparseArray
 
-_ENTRIES = 1 << 13  #: that are read
+_ENTRIES = 1 << 13  #: approximate number of entries that are read
 _WINDOWS = 8
-_ROWS = 64  #: a window is a multiple of so many, and begins at one: slices, blocks and masks are seen whole
-_FEW = 4  #: times fewer entries than wanted, in windows that do not stand for the whole
-_LINE = 64  #: bytes of a line of the caches
+_ROWS = 64  #: windows begin at and contain multiples of this number of rows, hence complete slices, blocks and masks
+_FEW = 4  #: if the windows contain this many times fewer entries than wanted, they are not representative
+_LINE = 64  #: bytes of a cache line
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows of a matrix, and what lies in them."""
+    """Estimated properties of a matrix."""
 
-    offsets: NDArray[np.int64]  # of the diagonals that were met, ascending
-    fill: NDArray[np.int64]  # entries on each, scaled to the whole matrix
-    blocks: int  # occupied 8 x 8 blocks of the whole matrix
-    in_full_blocks: float  # share of the entries
-    masks: float  # pieces of 32 rows of one diagonal that an entry occupies: 1/32 where diagonals are full
-    lines: float  # lines of x that an entry needs which those just before it did not
-    turns: float  # share of the rows that fill another number of vectors than the row before: no branch foresees them
+    offsets: NDArray[np.int64]  # of the diagonals with sampled entries, ascending
+    fill: NDArray[np.int64]  # entries on each of them, scaled to the entire matrix
+    blocks: int  # occupied 8 x 8 blocks, scaled to the entire matrix
+    in_full_blocks: float  # fraction of the entries
+    masks: float  # occupied masks (32 rows of one diagonal) per entry: 1/32 if diagonals are full
+    lines: float  # cache lines of x per entry that the entries just before it have not loaded
+    branches: float  # fraction of the rows with another number of SIMD vectors than the previous row
 
     @classmethod
     def of(cls, csr: SparseArray) -> Sample:
-        """Read a matrix in csr, which is no view, on any device."""
+        """Sample a matrix in csr, not a view, on any device."""
         if not csr.nnz:
             return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), 0, 0.0, 0.0, 0.0, 0.0)
         windows, lengths, columns = _read(csr)
-        found: Any = CPU.core.sample(windows, lengths, columns, max(1, _LINE // csr.dtype.itemsize))
+        counted: Any = CPU.core.sample(windows, lengths, columns, max(1, _LINE // csr.dtype.itemsize))
         read = max(1, len(columns))
         scale = csr.nnz / read
         return cls(
-            offsets=found["offsets"],
-            fill=np.maximum(1, np.rint(found["counts"] * scale)).astype(np.int64),
-            blocks=round(found["blocks"] * scale),
-            in_full_blocks=found["in_full_blocks"] / read,
-            masks=found["masks"] / read,
-            lines=found["lines"] / read,
-            turns=found["turns"] / max(1, len(lengths)),
+            offsets=counted["offsets"],
+            fill=np.maximum(1, np.rint(counted["counts"] * scale)).astype(np.int64),
+            blocks=round(counted["blocks"] * scale),
+            in_full_blocks=counted["in_full_blocks"] / read,
+            masks=counted["masks"] / read,
+            lines=counted["lines"] / read,
+            branches=counted["turns"] / max(1, len(lengths)),
         )
 
 
 def _read(csr: SparseArray) -> tuple[list[tuple[int, int]], NDArray[np.int32], NDArray[np.int32]]:
-    """Return windows of rows, the lengths of all of these rows, and the columns of their entries; on the host.
+    """Return windows of rows, the lengths of all of these rows, and the columns of their entries, on the host.
 
-    Of long rows the first entries stand for all, so that there are never many more than `_ENTRIES`.
+    Only the first entries of long rows are read, so that there are never many more than `_ENTRIES`.
     """
     parts, host = csr._matrix.parts(), csr._backend.host
     windows = _windows(csr.shape[0], csr.nnz)
     ends = [int(host(parts["indptr"][row : row + 1])[0]) for window in windows for row in window]
-    if sum(ends[1::2]) - sum(ends[::2]) < min(csr.nnz, _ENTRIES) // _FEW:  # they lie elsewhere
+    if sum(ends[1::2]) - sum(ends[::2]) < min(csr.nnz, _ENTRIES) // _FEW:  # most entries are elsewhere
         windows = _where_entries_are(host(parts["indptr"]), csr.nnz)
     most = csr.nnz if csr.nnz <= _ENTRIES else max(_ROWS, 4 * _ENTRIES // sum(last - first for first, last in windows))
     lengths, columns = [], []
@@ -79,7 +79,7 @@ def _read(csr: SparseArray) -> tuple[list[tuple[int, int]], NDArray[np.int32], N
 
 
 def _windows(m: int, nnz: int) -> list[tuple[int, int]]:
-    """Return the first rows, and those after the last, of windows of a matrix of m rows."""
+    """Return the first row of each window of a matrix with m rows, and the row after its last one."""
     mean = max(1.0, nnz / m)
     rows = max(1, round(_ENTRIES / _WINDOWS / mean / _ROWS)) * _ROWS
     if nnz <= _ENTRIES or rows * _WINDOWS >= m:
@@ -90,7 +90,7 @@ def _windows(m: int, nnz: int) -> list[tuple[int, int]]:
 
 
 def _where_entries_are(indptr: NDArray[np.int64], nnz: int) -> list[tuple[int, int]]:
-    """Return windows of rows about entries that lie equally far apart in storage."""
+    """Return windows of rows around entries at equal distances in storage."""
     m = len(indptr) - 1
     rows = np.searchsorted(indptr, np.linspace(0, nnz - 1, _WINDOWS).astype(np.int64), side="right") - 1
     return [(first, min(m, first + _ROWS)) for first in np.unique(rows // _ROWS * _ROWS).tolist()]

@@ -1,7 +1,7 @@
-"""What C = A A takes: a model that is right within a factor of two.
+"""The performance model of C = A A, which is accurate to a factor of two.
 
-The formats lie further apart than that: diagonals multiply ten times as fast as rows. What each of them goes through is
-in `models`.
+The formats differ by more than that: diagonals multiply ten times as fast as rows. The operations of each format are
+counted in `models`.
 """
 
 from __future__ import annotations
@@ -12,88 +12,87 @@ from typing import NamedTuple
 
 from .._formats.bands import Offsets, lengths
 from .machine import Machine
-from .survey import Survey
+from .statistics import Statistics
 
-_MANY = 2000  # diagonals: their sums are not all different, and nobody counts them
-_FRESH, _KEPT = 4.5e9, 5.8e10  # bytes a second that a thread writes to memory that is new to it, or that it had before
-_REUSED = 1 << 25  # bytes that are taken from what was given back before
+_MANY = 2000  # diagonals of A above which C is assumed to have all diagonals
+_FRESH, _RECYCLED = 4.5e9, 5.8e10  # bytes per second that a thread writes to new memory, and to memory freed before
+_REUSED = 1 << 25  # bytes of the result that the allocator takes from freed memory
 
 
 class Price(NamedTuple):
-    """Nanoseconds of one thread of a CPU, or of a whole GPU, where C is made row by row."""
+    """Nanoseconds of each operation if C is computed row by row, on one thread of a CPU or on an entire GPU."""
 
-    useful: float  #: a multiply-add
-    result: float  #: an entry of C
-    row: float = 0.0  #: a row of C
-    scattered: float = 0.0  #: an entry of C, beside that, where no diagonals are full and its neighbours lie far off
-    piece: float = 0.0  #: two masks or two blocks that meet
-    full: float = 0.0  #: beside that, where both are full
+    useful: float  #: for each multiply-add
+    result: float  #: for each entry of C
+    row: float = 0.0  #: for each row of C
+    scattered: float = 0.0  #: in addition, for each entry of C whose neighbours are far away since no diagonal is full
+    pair: float = 0.0  #: for each pair of masks or blocks that are combined
+    full: float = 0.0  #: in addition, for each pair of full ones
 
 
 class Prices(NamedTuple):
-    """Those of a format on each device."""
+    """The prices of a format on each device."""
 
     cpu: Price
     gpu: Price
 
 
 _ROWS = Prices(Price(1.09, 1.5, row=19.0, scattered=8.8), Price(0.018, 0.036, row=0.2))
-_MORE = 3e-5, 1.95e-4  # seconds of a product by rows, beside what it does: on a CPU, on a GPU
-_CALL = 2e-6, 1.6e-5  # the same of one by diagonals
+_CALL_BY_ROWS = 3e-5, 1.95e-4  # seconds of overhead of a product by rows: on a CPU, on a GPU
+_CALL = 2e-6, 1.6e-5  # the same for a product by diagonals
 _SLOT = 0.128, 1.2e-3  # nanoseconds of a multiply-add of two diagonals
-_MADE = 290.0, 350.0  # nanoseconds of a diagonal of C
+_DIAGONAL = 290.0, 350.0  # nanoseconds for each diagonal of C
 
 
 class Squares:
     """The products of one matrix with itself."""
 
-    def __init__(self, survey: Survey, where: Machine) -> None:
-        self.survey, self.where = survey, where
+    def __init__(self, statistics: Statistics, where: Machine) -> None:
+        self.statistics, self.where = statistics, where
         self.device = 0 if where.on_cpu else 1
         self.threads = max(1, where.threads)
 
     @cached_property
     def useful(self) -> float:
-        """Multiply-adds that csr does."""
-        return self.survey.square_counts[0]
+        """Number of multiply-adds in csr."""
+        return self.statistics.square_counts[0]
 
     @cached_property
     def result(self) -> float:
-        """Entries of C."""
-        return self.survey.square_counts[1]
+        """Number of entries of C."""
+        return self.statistics.square_counts[1]
 
     @cached_property
     def nbytes(self) -> int:
-        """Bytes of C by rows."""
-        return round(self.result * (self.survey.csr.dtype.itemsize + 4))
+        """Bytes of C in csr."""
+        return round(self.result * (self.statistics.csr.dtype.itemsize + 4))
 
     def of_diagonals(
         self, offsets: Offsets, positions: int, rows: Callable[[Offsets], int] | None
     ) -> tuple[float, int]:
-        """Return the seconds and the bytes of C where all of A lies on these diagonals, which have so many places.
+        """Return the seconds and the bytes of C if A consists of these diagonals, with `positions` stored values.
 
-        `rows` tells how many padded diagonals store those of C; None: they are not padded.
+        `rows` returns how many padded rows store the diagonals of C; None means that they are not padded.
         """
-        m, n = self.survey.csr.shape
+        m, n = self.statistics.csr.shape
         if len(offsets) > _MANY:
-            made, stored = m + n, m * n
+            count, stored = m + n, m * n
         else:
-            of_c = self.survey.sums_of(offsets)
-            made, stored = len(of_c), int(lengths((m, n), of_c).sum()) if rows is None else m * rows(of_c)
-        nbytes = stored * self.survey.csr.dtype.itemsize
-        slots = min(
-            positions * len(offsets), self.useful / max(self.survey.full, 1e-9) ** 2
-        )  # long ones meet short ones
-        taken = _CALL[self.device] + self._in_all(_SLOT[self.device] * slots, nbytes)
-        return taken + 1e-9 * _MADE[self.device] * made, nbytes
+            of_c = self.statistics.sums_of(offsets)
+            count, stored = len(of_c), int(lengths((m, n), of_c).sum()) if rows is None else m * rows(of_c)
+        nbytes = stored * self.statistics.csr.dtype.itemsize
+        # Long diagonals are combined with short ones, so the first product is an upper bound.
+        slots = min(positions * len(offsets), self.useful / max(self.statistics.full, 1e-9) ** 2)
+        seconds = _CALL[self.device] + self._in_all(_SLOT[self.device] * slots, nbytes)
+        return seconds + 1e-9 * _DIAGONAL[self.device] * count, nbytes
 
-    def by_rows(self, prices: Prices, pieces: float = 0.0, full_ones: float = 0.0) -> tuple[float, int]:
-        """Return the seconds and the bytes of C that is made row by row; pieces meet in it, some of them full."""
-        survey, each = self.survey, prices[self.device]
-        scattered = each.scattered * (1 - survey.full)
-        work = each.row * survey.csr.shape[0] + each.useful * self.useful + (each.result + scattered) * self.result
-        work += each.piece * pieces + each.full * full_ones
-        return _MORE[self.device] + self._in_all(work, self.nbytes), self.nbytes
+    def by_rows(self, prices: Prices, pairs: float = 0.0, full_pairs: float = 0.0) -> tuple[float, int]:
+        """Return the seconds and the bytes of C if it is computed row by row, from pairs of masks or blocks if any."""
+        statistics, each = self.statistics, prices[self.device]
+        scattered = each.scattered * (1 - statistics.full)
+        work = each.row * statistics.csr.shape[0] + each.useful * self.useful + (each.result + scattered) * self.result
+        work += each.pair * pairs + each.full * full_pairs
+        return _CALL_BY_ROWS[self.device] + self._in_all(work, self.nbytes), self.nbytes
 
     def as_csr(self) -> tuple[float, int]:
         """Return the seconds and the bytes of C in csr."""
@@ -101,6 +100,6 @@ class Squares:
 
     def _in_all(self, work: float, nbytes: int) -> float:
         if self.where.on_cpu:
-            written = min(nbytes, _REUSED) / _KEPT + max(0, nbytes - _REUSED) / _FRESH
+            written = min(nbytes, _REUSED) / _RECYCLED + max(0, nbytes - _REUSED) / _FRESH
             return (1e-9 * work + written) / self.threads
         return 1e-9 * work + nbytes / self.where.bandwidth

@@ -1,4 +1,4 @@
-"""The layouts that the model puts first, built and measured."""
+"""Measured times of the layouts that the model ranks first."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from .candidate import Candidate
 from .candidates import Candidates
 from .offers import ordering
 
-_MOST = 6  # layouts that are measured
-_HOPES = 1.6  # times the first one's time, within which they are
-_HOPELESS = 30  # times the first one's product, from which the layout as it is is not measured
-_BUDGET = 0.05  # seconds for each
-_SAMPLES = 15  # of a call on a GPU
+_MOST = 6  # largest number of layouts that are measured
+_HOPES = 1.6  # predicted total time of these layouts relative to the first one, at most
+_HOPELESS = 30  # predicted time of a product relative to the first layout from which the present one is not measured
+_BUDGET = 0.05  # seconds of measurement per layout
+_SAMPLES = 15  # measurements of a call on a GPU
 
 
 def tuned(
-    ranked: list[Candidate], base: Candidate, found: Candidates, products: int, limit: int | None
+    ranked: list[Candidate], base: Candidate, candidates: Candidates, products: int, limit: int | None
 ) -> list[Candidate]:
-    """Return layouts with measured times and conversions, `base` among them; those not measured are left out.
+    """Return the layouts with measured times and conversions, including `base`; the others are omitted.
 
-    All that are measured are there at once, so that they are timed in turns: as many as fit together.
+    All measured layouts are held in memory at the same time, as many as fit, so that they can be timed alternately.
     """
-    csr, op = found.csr, found.op
+    csr, op = candidates.csr, candidates.op
     most = _HOPES * ranked[0].total(products)
     others = [one for one in ranked if one is not base and one.total(products) <= most]
-    made: dict[Candidate, tuple[Callable[[], Any], float]] = {}
+    built: dict[Candidate, tuple[Callable[[], Any], float]] = {}
     held = csr.nbytes
-    slow = base.seconds > _HOPELESS * ranked[0].seconds  # which products need not show
+    slow = base.seconds > _HOPELESS * ranked[0].seconds  # no need to measure it
     for one in (base, *others[:_MOST]):
         if one is base and slow:
             continue
@@ -48,17 +48,17 @@ def tuned(
             break
         start = time.perf_counter()
         try:
-            matrix = one.made_of(csr)
-        except MemoryError:  # the system had less than it said
+            matrix = one.build(csr)
+        except MemoryError:  # the system has less free memory than it reported
             continue
         if csr._backend is not CPU:
             csr._core.synchronize(csr._backend.index)
-        before = found.before + (ordering(csr) if one.order else 0.0)
+        before = candidates.before + (ordering(csr) if one.order else 0.0)
         conversion = 0.0 if one.matrix is not None else before + time.perf_counter() - start
-        made[one] = _call(matrix, csr, op), conversion
-    seconds = _seconds({one: call for one, (call, _) in made.items()}, csr)
-    told = [replace(one, measured=seconds[one], conversion=conversion) for one, (_, conversion) in made.items()]
-    return [base, *told] if slow else told
+        built[one] = _call(matrix, csr, op), conversion
+    seconds = _seconds({one: call for one, (call, _) in built.items()}, csr)
+    measured = [replace(one, measured=seconds[one], conversion=conversion) for one, (_, conversion) in built.items()]
+    return [base, *measured] if slow else measured
 
 
 def _call(matrix: Any, csr: SparseArray, op: str) -> Callable[[], Any]:
@@ -72,5 +72,5 @@ def _seconds(calls: dict[Candidate, Callable[[], Any]], csr: SparseArray) -> dic
     if csr._backend is CPU:
         names = {str(i): one for i, one in enumerate(calls)}
         times = measure.time_calls({i: calls[one] for i, one in names.items()}, budget=_BUDGET * len(calls))
-        return {names[i]: taken.median for i, taken in times.items()}
+        return {names[i]: time.median for i, time in times.items()}
     return {one: median(gpu_clock.time_calls(call, csr._backend, _SAMPLES)) for one, call in calls.items()}

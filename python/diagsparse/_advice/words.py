@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .._show.columns import digits
-from .survey import Survey
+from .statistics import Statistics
 
-FULL = 0.9  #: the fraction of a diagonal from which on it is called full
+FULL = 0.9  #: fraction of stored elements above which diagonals are called full
 
 
 def percent(share: float) -> str:
@@ -23,20 +23,20 @@ def times(products: int) -> str:
     return "a single product" if products == 1 else f"{products} products"
 
 
-def bytes_each(nbytes: float, survey: Survey) -> str:
+def bytes_each(nbytes: float, statistics: Statistics) -> str:
     """Return a sentence: the bytes per nonzero in a layout, and in csr."""
-    nnz = max(1, survey.csr.nnz)
-    here, in_csr = digits(nbytes / nnz), digits(survey.csr.nbytes / nnz)
+    nnz = max(1, statistics.csr.nnz)
+    here, in_csr = digits(nbytes / nnz), digits(statistics.csr.nbytes / nnz)
     return f"This takes {here} bytes per nonzero, compared with {in_csr} in csr."
 
 
-def nowhere(survey: Survey) -> str:
+def nowhere(statistics: Statistics) -> str:
     """Return how many diagonals a matrix has, and how full its blocks are; "" if it has few and full diagonals."""
-    if survey.full > FULL:
+    if statistics.full > FULL:
         return ""
-    fill = survey.csr.nnz / max(1, 64 * survey.sample.blocks)
-    known = survey.of_diagonals
-    many = f"{len(survey.offsets)}" if known else f"at least {len(survey.sample.offsets)}"
+    fill = statistics.csr.nnz / max(1, 64 * statistics.sample.blocks)
+    known = statistics.of_diagonals
+    many = f"{len(statistics.offsets)}" if known else f"at least {len(statistics.sample.offsets)}"
     plural = "s" * (many != "1")
     blocks = f"the 8 x 8 blocks that contain them are {percent(fill)} full"
     return f"the nonzeros lie on {many} diagonal{plural}, and {blocks}"

@@ -1,4 +1,4 @@
-"""Files: Matrix Market text and ``.npz`` archives, read with a limit on memory.
+"""Matrix Market files and ``.npz`` archives, which are read with a limit for the memory.
 
-Calls `_matrix` and what is below it.
+Depends on `_matrix` and the layers below.
 """

@@ -1,4 +1,4 @@
-"""NumPy archives (`.npz`): SciPy's, and those of formats and packings that SciPy does not have."""
+"""NumPy archives (`.npz`): those of SciPy, and those of formats and packings that SciPy does not support."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .._matrix.protocols import from_parts
 from .._matrix.registry import FORMATS
 from .._matrix.validation import private
 
-SCIPY_FORMATS = "dia", "csr", "csc", "coo"  # that both libraries have
+SCIPY_FORMATS = "dia", "csr", "csc", "coo"  # supported by both libraries
 _TAG, _VERSION = "diagsparse.", 1
 _CONTENTS = {  # the arrays of SciPy's formats, and their dimensions
     "dia": {"data": 2, "offsets": 1},
@@ -27,20 +27,20 @@ _CONTENTS = {  # the arrays of SciPy's formats, and their dimensions
     "bsr": {"data": 3, "indices": 1, "indptr": 1},
     "coo": {"data": 1, "row": 1, "col": 1},
 }
-_COORDS = {"data": 1, "coords": 2}  # of coo, where SciPy is new
+_COORDS = {"data": 1, "coords": 2}  # of coo in recent versions of SciPy
 _INTEGERS = {np.dtype(code) for code in "bhilqBHILQ"}
 _TEXT = {np.dtype(f"{kind}{size}") for kind in "SU" for size in range(1, 33)}
-_TYPES = {  # of other arrays: integers
+_TYPES = {  # all other arrays contain integers
     "format": ("text", _TEXT),
     "symmetry": ("text", _TEXT),
     "data": ("numbers", {*VALUE_TYPES, *_INTEGERS, np.dtype(bool)}),
     "values": ("floating-point numbers", {*VALUE_TYPES, np.dtype(np.float16), np.dtype("V2")}),  # V2: bfloat16
 }
-_DENSEST = 1032  # bytes that deflate packs into one, at most
+_DENSEST = 1032  # largest compression ratio of deflate
 
 
 def write(file: IO[bytes], A: Any) -> None:
-    """Write a SciPy sparse matrix or one of ours to an open binary file."""
+    """Write a SciPy sparse matrix or a `SparseArray` to an open binary file."""
     if is_from_scipy(A):
         A = private(A, "write")[0]
         sparse.save_npz(file, A if A.format in {*SCIPY_FORMATS, "bsr"} else A.tocsr(), compressed=False)
@@ -53,16 +53,16 @@ def write(file: IO[bytes], A: Any) -> None:
 
 
 def read(path: Path, limit: int) -> Any:
-    """Return the matrix in a file: a SciPy sparse array, or one of ours.
+    """Return the matrix in a file: a SciPy sparse array or a `SparseArray`.
 
     Raises
     ------
     ValueError
-        For whatever neither library writes.
+        If the file was not written by one of the libraries.
     MemoryError
-        When the arrays would take more than `limit` bytes.
+        If the arrays would need more than `limit` bytes.
     ImportError
-        For bfloat16 values without the package that they need.
+        If the values are bfloat16 and ml_dtypes is not installed.
     """
     with path.open("rb") as file:
         try:
@@ -78,7 +78,7 @@ def read(path: Path, limit: int) -> Any:
 
 
 class _Members:
-    """The arrays of an archive. None is read before its header was checked against its bytes in the archive."""
+    """The arrays of an archive, which are read only after checking their headers against their sizes."""
 
     def __init__(self, archive: ZipFile, size: int) -> None:
         self._archive, self._size = archive, size
@@ -87,7 +87,7 @@ class _Members:
             raise ValueError("two members have the same name")
 
     def matrix(self, limit: int) -> Any:
-        """Return the matrix that they make up."""
+        """Return the matrix in the archive."""
         format = self._word("format")
         ours = format.startswith(_TAG)
         known, name = list(FORMATS if ours else _CONTENTS), format.removeprefix(_TAG)
@@ -108,17 +108,17 @@ class _Members:
         return _ours(name, parts, shape, Packing.of(packing, format))
 
     def _scipys(self, format: str) -> dict[str, int]:
-        """Return the arrays of a format of SciPy's, and their dimensions."""
+        """Return the names of the arrays of a SciPy format, and their numbers of dimensions."""
         return _COORDS if format == "coo" and "coords" in self._infos else _CONTENTS[format]
 
     def _ours(self, format: Any) -> dict[str, int]:
-        """Return the arrays of a format of ours, and their dimensions."""
+        """Return the names of the arrays of a diagsparse format, and their numbers of dimensions."""
         optional = [name for name in format.optional if name in self._infos]
         names = "values", *format.structure, *optional, *format.derived
         return {name: 2 if name in format.two_dimensional else 1 for name in names}
 
     def _parts(self, contents: dict[str, int], others: set[str], limit: int) -> dict[str, np.ndarray]:
-        """Return these arrays, when there is no member but them and `others`."""
+        """Return these arrays if the archive has no other members than them and `others`."""
         if unknown := sorted(set(self._infos) - set(contents) - others):
             raise ValueError(f"unexpected member {unknown[0][:60]!r}")
         nbytes = sum(self._nbytes(name, dimensions) for name, dimensions in contents.items())
@@ -131,7 +131,7 @@ class _Members:
         return value.decode() if isinstance(value, bytes) else value
 
     def _array(self, name: str, dimensions: int) -> np.ndarray:
-        """Return an array in native byte order; integers of 4 bytes and more, but values and bits, are signed."""
+        """Return an array in native byte order; indices of 4 or more bytes are converted to signed integers."""
         self._nbytes(name, dimensions)
         with self._archive.open(self._infos[name]) as member:
             array = np.lib.format.read_array(member, allow_pickle=False)
@@ -144,7 +144,7 @@ class _Members:
         return array.astype(np.int64)
 
     def _nbytes(self, name: str, dimensions: int) -> int:
-        """Return the bytes of an array as its header tells them, after a check of everything else that it tells."""
+        """Return the bytes of an array according to its header, after checking the other fields of the header."""
         if name not in self._infos:
             raise ValueError(f"missing member {name!r}")
         info = self._infos[name]
@@ -173,10 +173,10 @@ class _Members:
 def _ours(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Packing) -> Any:
     if parts["values"].dtype.kind == "V":
         parts["values"] = parts["values"].view(named_dtype("bfloat16"))
-    made = from_parts(format, parts, shape, *packing)
-    if "starts" in parts and not np.array_equal(parts["starts"], made.parts()["starts"]):
+    matrix = from_parts(format, parts, shape, *packing)
+    if "starts" in parts and not np.array_equal(parts["starts"], matrix.parts()["starts"]):
         raise ValueError("starts do not fit offsets and shape")
-    return made
+    return matrix
 
 
 def _scipy(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) -> Any:
@@ -192,5 +192,5 @@ def _scipy(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]) ->
     if format == "coo":
         row, col = positions if len(positions) == 2 else positions[0]
         arrays = values, (row, col)
-    # SciPy's own code does not look again, and its check_format does not look at the pointers of an empty matrix.
+    # SciPy does not validate the arrays later, and its check_format ignores the pointers of an empty matrix.
     return private(getattr(sparse, f"{format}_array")(arrays, shape=shape), "read")[0]

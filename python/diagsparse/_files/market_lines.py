@@ -1,8 +1,8 @@
-"""Which lines of Matrix Market text are well formed: all lines of a piece of text at once.
+"""Validation of the syntax of Matrix Market text, for all lines of a chunk of text at once.
 
-A stream has one bit for each byte of the text, in words of 64, the lowest first. Cursors are such bits too, one in each
-line, and all of them move together: a sum carries them past the runs of ones that they stand on (Cameron et al.,
-"Parallel Scanning with Bitstream Addition", Euro-Par 2011).
+A stream has one bit for each byte of the text, in 64-bit words, least significant bit first. Cursors are bits as well,
+one for each line, and all of them move together: an addition carries them past the runs of ones at their positions
+(Cameron et al., "Parallel Scanning with Bitstream Addition", Euro-Par 2011).
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ _NOT_FINITE = re.compile(rb"(?<![^ \n-])(?:nan|inf|infinity)(?![^ \n])", re.IGNO
 
 
 class Lines:
-    """The lines of a text: how many there are, and the first place where one is not as expected.
+    """The lines of a text: their number, and the position of the first syntax error.
 
     Parameters
     ----------
     text : bytes
-        Lines with spaces between numbers; a multiple of 64 bytes, the last of which is a newline.
+        Lines of numbers separated by spaces; its length is a multiple of 64 bytes, and the last one is a newline.
     indices, values : int
-        What every line holds: so many integers without a sign, then so many numbers.
+        Each line contains this number of unsigned integers, followed by this number of values.
     dtype : dtype
-        Of the numbers: integers, unsigned integers, or floating-point ones.
+        Type of the values: integers, unsigned integers, or floating-point numbers.
 
     Attributes
     ----------
     count : int
-        Of the lines that are not blank.
+        Number of lines that are not blank.
     fault : int or None
-        Where the first line that is not as expected departs from it.
+        Position of the first syntax error.
     """
 
     def __init__(self, text: bytes, indices: int, values: int, dtype: np.dtype) -> None:
@@ -42,11 +42,11 @@ class Lines:
             finite = _NOT_FINITE.sub(lambda word: b".".ljust(len(word[0]), b"0"), text)
             self._scan(finite, indices, values, dtype)
         self.count = _count(self._entries)
-        self.fault = int(_backends(self._wrong)[0]) if self._wrong.max() else None
+        self.fault = int(_ones(self._wrong)[0]) if self._wrong.max() else None
 
     def entry(self, number: int) -> int:
-        """Return where the line of this number begins, blank ones not counted."""
-        return int(_backends(self._entries)[number])
+        """Return the position where a line begins, by its number without blank lines."""
+        return int(_ones(self._entries)[number])
 
     def _scan(self, text: bytes, indices: int, values: int, dtype: np.dtype) -> None:
         given = np.frombuffer(text, np.uint8)
@@ -62,7 +62,7 @@ class Lines:
         self._wrong = np.zeros_like(at)
         for column in range(indices + values):
             at = self._integer(at) if column < indices else self._number(at)
-            if indices <= column + 1 < indices + values:  # what follows could begin with a sign or a point
+            if indices <= column + 1 < indices + values:  # the next number could begin with a sign or a point
                 self._wrong |= at & inside & blank.others
             at = blank.past(at)
         self._wrong |= at & inside
@@ -73,7 +73,7 @@ class Lines:
 
     def _number(self, at: np.ndarray) -> np.ndarray:
         at = _past_one(at, self._minus)
-        self._wrong |= _past_one(at, self._point) & self._digit.others  # digits come first, or after a leading point
+        self._wrong |= _past_one(at, self._point) & self._digit.others  # digits come first, or follow a leading point
         at = self._digit.past(at)
         at = self._digit.past(_past_one(at, self._point))
         if self._power is None:
@@ -83,25 +83,25 @@ class Lines:
 
 
 class _Run:
-    """Bytes of a kind that stands in runs."""
+    """The positions of bytes of one kind, which occur in runs."""
 
     def __init__(self, mask: np.ndarray) -> None:
         self.bits = _stream(mask)
         self.others = ~self.bits
-        self._is_long = self.others.min() == 0  # some run fills a word
+        self._is_long = self.others.min() == 0  # a run fills at least one word
 
     def past(self, at: np.ndarray) -> np.ndarray:
-        """Move the cursors that stand on such a byte to the next one of another kind."""
+        """Move the cursors on bytes of this kind to the next byte of another kind."""
         moved = at + self.bits
         moved[1:] += moved[:-1] < self.bits[:-1]
-        if self._is_long:  # then a carry may have to go on: rare, and slow
+        if self._is_long:  # a carry may propagate through several words: rare and slow
             total = int.from_bytes(at.tobytes(), "little") + int.from_bytes(self.bits.tobytes(), "little")
             moved = np.frombuffer(total.to_bytes(at.nbytes, "little"), np.uint64)
         return moved & self.others
 
 
 def _past_one(at: np.ndarray, marks: np.ndarray | None) -> np.ndarray:
-    """Move the cursors that stand on one of these marks by one byte."""
+    """Move the cursors on these marks by one byte."""
     if marks is None:
         return at
     on = at & marks
@@ -130,5 +130,6 @@ def _count(stream: np.ndarray) -> int:
     return int(np.unpackbits(stream.view(np.uint8)).sum())
 
 
-def _backends(stream: np.ndarray) -> np.ndarray:
+def _ones(stream: np.ndarray) -> np.ndarray:
+    """Return the positions of the ones."""
     return np.flatnonzero(np.unpackbits(stream.view(np.uint8), bitorder="little"))

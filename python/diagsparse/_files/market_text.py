@@ -1,4 +1,4 @@
-"""Matrix Market text: what the header says, the lines below it as far as they are well formed, and what is wrong."""
+"""Matrix Market text: the header, the validated lines below it, and error messages with line numbers."""
 
 from __future__ import annotations
 
@@ -14,51 +14,51 @@ import numpy as np
 from .._backends import memory
 from .market_lines import Lines
 
-_MARKS = "%%matrixmarket", "%matrixmarket"  # the latter is wrong, but is written
-_LAYOUTS = {"coordinate": ["row", "column"], "array": []}  # what stands in a line before its values
+_MARKS = "%%matrixmarket", "%matrixmarket"  # the latter is wrong, but occurs in practice
+_LAYOUTS = {"coordinate": ["row", "column"], "array": []}  # the numbers of a line before its values
 _FIELDS = {"real": ["value"], "double": ["value"], "integer": ["integer"], "unsigned-integer": ["integer"]}
 _FIELDS |= {"complex": ["real", "imaginary"], "pattern": []}
 _SYMMETRIES = "general", "symmetric", "skew-symmetric", "hermitian"
 _DTYPES = {"integer": np.int64, "unsigned-integer": np.uint64, "complex": np.complex128}  # of the others: float64
 _MOST = 2**31 - 1  # rows or columns
-_PIECE = 1 << 19  # bytes that are read at once; no line of a header is longer
-_HEADER = 1 << 20  # bytes up to the sizes, comments included
+_CHUNK = 1 << 19  # bytes that are read at once; an upper limit for the length of lines
+_HEADER = 1 << 20  # largest number of bytes of the header, including comments
 _DAMAGE = EOFError, gzip.BadGzipFile, zlib.error
 _BLANKS = bytes.maketrans(b"\t\r", b"  ")
 
 
 def opened(path: Path) -> Any:
-    """Open a file of text, packed or not."""
-    return gzip.open(path) if _is_packed(path) else path.open("rb")
+    """Open a text file, which may be compressed."""
+    return gzip.open(path) if _is_compressed(path) else path.open("rb")
 
 
-def _is_packed(path: Path) -> bool:
+def _is_compressed(path: Path) -> bool:
     return path.name.lower().endswith(".gz")
 
 
 def room(path: Path) -> int:
-    """Return the most entries that a file can hold: one takes two bytes, deflate packs 1032 bytes into one."""
-    return path.stat().st_size * (516 if _is_packed(path) else 1)
+    """Return the largest number of entries of a file: each needs two bytes, and deflate compresses 1032:1 at most."""
+    return path.stat().st_size * (516 if _is_compressed(path) else 1)
 
 
 class Header(NamedTuple):
-    """What the lines before the entries say."""
+    """The header of a file."""
 
     layout: str
     field: str
     symmetry: str
     rows: int
     columns: int
-    entries: int  # lines that follow
+    entries: int  # number of lines with entries
 
     @property
     def names(self) -> list[str]:
-        """What each line holds."""
+        """The names of the numbers in a line."""
         return _LAYOUTS[self.layout] + _FIELDS[self.field]
 
     @property
     def dtype(self) -> np.dtype:
-        """The type that values are read in."""
+        """The dtype of the values."""
         return np.dtype(_DTYPES.get(self.field, np.float64))
 
     @property
@@ -69,7 +69,7 @@ class Header(NamedTuple):
         return f"{banner}\n{self.rows} {self.columns}{entries}\n".encode()
 
     def require(self, limit: int, format: str) -> None:
-        """Raise MemoryError when the entries, and their conversion to `format`, would take more than `limit` bytes."""
+        """Raise MemoryError if the entries and their conversion to `format` would need more than `limit` bytes."""
         (m, n), itemsize = (self.rows, self.columns), self.dtype.itemsize
         if self.layout == "array":
             memory.require(m * n * (3 * itemsize + 16), limit, f"reading an array of {m} x {n} values")
@@ -81,7 +81,7 @@ class Header(NamedTuple):
         memory.require(nbytes, limit, f"reading {entries} entries of a {m} x {n} matrix", hint)
 
     def complaint(self, words: list[bytes], row: int, column: int) -> str | None:
-        """Tell what is wrong with an entry that is well formed; of an array, it stands at `row` and `column`."""
+        """Return the error in a syntactically valid entry, or None; `row` and `column` are its position in an array."""
         if self.layout == "coordinate":
             row, column = map(_integer, words[:2])
             if not (1 <= row <= self.rows and 1 <= column <= self.columns):
@@ -98,17 +98,17 @@ class Header(NamedTuple):
 
 
 class Text:
-    """An open file: its header, then its lines in pieces, each of which is checked before it is handed on.
+    """An open file: its header, then its lines in chunks, which are validated before they are returned.
 
     Raises
     ------
     ValueError
-        Here and from the methods, with the line.
+        For errors in the text, here and in the methods. The message states the line.
     """
 
     def __init__(self, path: Path, file: Any) -> None:
         self.path, self._file = path, file
-        self._at = self._read = 0  # bytes before the line or piece at hand, and before the next one
+        self._at = self._read = 0  # bytes before the current line or chunk, and before the next one
         try:
             self.header = self._header()
         except _DAMAGE as error:
@@ -146,33 +146,33 @@ class Text:
         return Header(layout, field, symmetry, m, n, values if layout == "array" else int(sizes[2]))
 
     def _line(self) -> str:
-        """Return the next line of the header; nothing at the end of the file."""
-        line = self._file.readline(_PIECE)
+        """Return the next line of the header, or an empty string at the end of the file."""
+        line = self._file.readline(_CHUNK)
         self._at = self._read if line else max(self._read - 1, 0)
         self._read += len(line)
-        if len(line) == _PIECE or self._read > _HEADER:
-            raise self.wrong(f"expected lines below {_PIECE} bytes, and the sizes within {_HEADER} bytes")
+        if len(line) == _CHUNK or self._read > _HEADER:
+            raise self.wrong(f"expected lines below {_CHUNK} bytes, and the sizes within {_HEADER} bytes")
         return line.decode("ascii", "replace")
 
     # ---- entries ------------------------------------------------------------------------------------
-    def pieces(self) -> Iterator[tuple[bytes, Lines]]:
-        """Yield the lines below the header; tabs and carriage returns have become spaces."""
+    def chunks(self) -> Iterator[tuple[bytes, Lines]]:
+        """Yield the lines below the header in chunks, with tabs and carriage returns replaced by spaces."""
         header, count = self.header, 0
         form = len(_LAYOUTS[header.layout]), len(_FIELDS[header.field]), header.dtype
         try:
-            while piece := self._file.read(_PIECE):
-                rest = self._file.readline(_PIECE)
-                self._at, self._read = self._read, self._read + len(piece) + len(rest)
-                if len(rest) == _PIECE:
-                    raise self.wrong(f"expected lines below {_PIECE} bytes", len(piece))
-                end = b"\n" * (64 - (len(piece) + len(rest)) % 64)
-                piece = b"".join((piece, rest, end))
-                if b"\t" in piece or b"\r" in piece:
-                    piece = piece.translate(_BLANKS)
-                lines = Lines(piece, *form)
-                self._check(piece, lines, header.entries - count)
+            while chunk := self._file.read(_CHUNK):
+                rest = self._file.readline(_CHUNK)
+                self._at, self._read = self._read, self._read + len(chunk) + len(rest)
+                if len(rest) == _CHUNK:
+                    raise self.wrong(f"expected lines below {_CHUNK} bytes", len(chunk))
+                end = b"\n" * (64 - (len(chunk) + len(rest)) % 64)
+                chunk = b"".join((chunk, rest, end))
+                if b"\t" in chunk or b"\r" in chunk:
+                    chunk = chunk.translate(_BLANKS)
+                lines = Lines(chunk, *form)
+                self._check(chunk, lines, header.entries - count)
                 count += lines.count
-                yield piece, lines
+                yield chunk, lines
         except _DAMAGE as error:
             raise self._damaged(error) from error
         if count < header.entries:
@@ -181,20 +181,20 @@ class Text:
 
     def drain(self) -> None:
         """Check all lines below the header."""
-        for _ in self.pieces():
+        for _ in self.chunks():
             pass
 
-    def _check(self, piece: bytes, lines: Lines, expected: int) -> None:
+    def _check(self, chunk: bytes, lines: Lines, expected: int) -> None:
         fault = lines.fault
         if lines.count > expected and (fault is None or lines.entry(expected) <= fault):
             raise self.wrong(f"expected {self.header.entries} entries, more follow", lines.entry(expected))
         if fault is not None:
-            found = piece[piece.rfind(b"\n", 0, fault) + 1 : piece.index(b"\n", fault)]
-            raise self.wrong(f"expected '{' '.join(self.header.names)}', got {_quoted(found)}", fault)
+            line = chunk[chunk.rfind(b"\n", 0, fault) + 1 : chunk.index(b"\n", fault)]
+            raise self.wrong(f"expected '{' '.join(self.header.names)}', got {_quoted(line)}", fault)
 
-    # ---- what is wrong ------------------------------------------------------------------------------
+    # ---- errors -------------------------------------------------------------------------------------
     def wrong(self, complaint: str, position: int = 0) -> ValueError:
-        """Return the error for what stands at this byte of the line or piece at hand."""
+        """Return an error at this byte of the current line or chunk."""
         return ValueError(f"line {_line_at(self.path, self._at + position)}: {complaint}")
 
     def _damaged(self, error: Exception) -> ValueError:
@@ -202,14 +202,14 @@ class Text:
 
 
 def explain(path: Path) -> None:
-    """Raise for the first entry that is well formed, but that the matrix cannot have; return where there is none."""
+    """Raise ValueError for the first entry that is syntactically valid, but impossible in this matrix, if any."""
     with opened(path) as file:
         text = Text(path, file)
         header = text.header
         width = len(header.names)
         positions = _positions(header) if header.layout == "array" else repeat((0, 0))
-        for piece, lines in text.pieces():
-            words = piece.split()
+        for chunk, lines in text.chunks():
+            words = chunk.split()
             for number in range(lines.count):
                 complaint = header.complaint(words[number * width : (number + 1) * width], *next(positions))
                 if complaint is not None:
@@ -217,7 +217,7 @@ def explain(path: Path) -> None:
 
 
 def _positions(header: Header) -> Iterator[tuple[int, int]]:
-    """Yield row and column of the values of an array file: column by column, from the diagonal on if symmetric."""
+    """Yield the positions of the values of an array file: column by column, from the diagonal on if symmetric."""
     below = {"general": -header.columns, "skew-symmetric": 1}.get(header.symmetry, 0)
     for column in range(header.columns):
         for row in range(max(0, column + below), header.rows):
@@ -225,7 +225,7 @@ def _positions(header: Header) -> Iterator[tuple[int, int]]:
 
 
 def _line_at(path: Path, position: int) -> int:
-    """Return the number of the line with this byte, or of the last one that can be read."""
+    """Return the number of the line that contains this byte, or of the last line that can be read."""
     number = 1
     with opened(path) as file:
         try:
@@ -237,7 +237,7 @@ def _line_at(path: Path, position: int) -> int:
 
 
 def _integer(word: bytes) -> int:
-    """Return an integer, of which Python would refuse thousands of digits; a very large one in place of it."""
+    """Return an integer, or one with fewer digits but still too large, since Python refuses thousands of digits."""
     size = int(word.lstrip(b"-").lstrip(b"0")[:30] or b"0")
     return -size if word.startswith(b"-") else size
 

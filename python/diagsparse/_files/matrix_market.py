@@ -1,4 +1,4 @@
-"""Matrix Market files, parsed and written by fast_matrix_market or SciPy; `_market_text` checks what they parse."""
+"""Matrix Market files, parsed and written by fast_matrix_market or SciPy after validation by `market_text`."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _LOGGER = logging.getLogger("diagsparse")
 
 
 def read(path: Path, limit: int, format: str) -> Any:
-    """Return the matrix in a file as a `coo_array` of SciPy, with int64, uint64, float64 or complex128 values.
+    """Return the matrix in a file as a SciPy `coo_array` with int64, uint64, float64 or complex128 values.
 
     Raises
     ------
     ValueError
-        For whatever is wrong with the text, with the line that it was found in.
+        If the text is invalid. The message states the line.
     MemoryError
-        When that, and its conversion to `format`, would take more than `limit` bytes.
+        If the matrix and its conversion to `format` would need more than `limit` bytes.
     """
     with opened(path) as file:
         text = Text(path, file)
         header = text.header
-        if header.entries > room(path):  # no matter how much memory there is
+        if header.entries > room(path):  # the file is invalid, no matter how much memory there is
             text.drain()
         header.require(limit, format)
-        if header.entries == 0:  # for which the libraries may end the process
+        if header.entries == 0:  # the libraries may abort the process in this case
             text.drain()
             return sparse.coo_array((header.rows, header.columns), dtype=header.dtype)
-        made = _parsed(text)
-    if _diagonal_is_wrong(header, made):
+        parsed = _parsed(text)
+    if _diagonal_is_wrong(header, parsed):
         explain(path)
-    return made
+    return parsed
 
 
 def _parsed(text: Text) -> Any:
@@ -52,7 +52,7 @@ def _parsed(text: Text) -> Any:
         _LOGGER.info("%s: pattern entries become float64 ones", name)
     source = _Source(text)
     try:
-        made = sparse.coo_array(library.mmread(source, **_options(library)))
+        parsed = sparse.coo_array(library.mmread(source, **_options(library)))
     except MemoryError:
         raise
     except Exception as error:
@@ -61,24 +61,24 @@ def _parsed(text: Text) -> Any:
             raise ValueError(str(error)) from error
     if source.error is not None:
         raise source.error
-    return made
+    return parsed
 
 
-def _diagonal_is_wrong(header: Header, made: Any) -> bool:
+def _diagonal_is_wrong(header: Header, A: Any) -> bool:
     if header.symmetry == "skew-symmetric":
-        return bool((made.row == made.col).any())
+        return bool((A.row == A.col).any())
     if header.symmetry == "hermitian" and header.field == "complex":
-        return bool(made.data[made.row == made.col].imag.any())
+        return bool(A.data[A.row == A.col].imag.any())
     return False
 
 
 def write(file: Any, A: Any) -> None:
-    """Write a SciPy sparse matrix or one of ours to an open binary file, as a general matrix in coordinates."""
+    """Write a SciPy sparse matrix or a `SparseArray` to an open binary file, as a general matrix in coordinates."""
     checked = private(A, "write")[0] if is_from_scipy(A) else A.asformat("csr").to_scipy()
-    plain = checked.tocoo()  # as csr, a 4 x 0 matrix never ends
+    plain = checked.tocoo()  # writing a 4 x 0 csr matrix would never terminate
     plain = plain.astype(np.int8) if plain.dtype == bool else plain
     sink = _Sink(file)
-    if plain.nnz == 0 and plain.dtype.kind == "c":  # of which the libraries say that it is real
+    if plain.nnz == 0 and plain.dtype.kind == "c":  # which the libraries would write as a real matrix
         sink.write(b"%%%%MatrixMarket matrix coordinate complex general\n%d %d 0\n" % plain.shape)
     else:
         _library().mmwrite(sink, plain, symmetry="general")
@@ -94,30 +94,30 @@ def _library() -> ModuleType:
 
 
 def _options(library: ModuleType) -> dict[str, Any]:
-    """Return what SciPy wants to be told from version 1.16 on, and warns of from 1.18 on."""
+    """Return the options of `mmread`: SciPy has `spmatrix` since 1.16, and warns if it is missing since 1.18."""
     return {"spmatrix": False} if "spmatrix" in signature(library.mmread).parameters else {}
 
 
 class _Source:
-    """Text as the compiled reader sees it: large pieces, and the end where something is wrong.
+    """The file object for the compiled parser: it returns large chunks, and ends at the first error.
 
-    Both libraries end the process on a NUL byte, on text after the last value without a newline, and on a seek.
+    Both libraries abort the process on a NUL byte, on text after the last value without a newline, and on a seek.
     """
 
     def __init__(self, text: Text) -> None:
-        self._pieces = chain([text.header.clean], (piece for piece, lines in text.pieces() if lines.count))
+        self._chunks = chain([text.header.clean], (chunk for chunk, lines in text.chunks() if lines.count))
         self.error: Exception | None = None
 
     def read(self, size: int = -1) -> bytes:
         try:
-            return next(self._pieces, b"")
+            return next(self._chunks, b"")
         except Exception as error:
             self.error = error
             return b""
 
 
 class _Sink:
-    """A file as the compiled writer sees it: both libraries end the process on an error while they flush."""
+    """The file object for the compiled writer: both libraries abort the process on an error while flushing."""
 
     def __init__(self, file: Any) -> None:
         self._file = file

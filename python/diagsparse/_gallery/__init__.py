@@ -1,1 +1,1 @@
-"""The gallery's matrices by kind, and what they are made of."""
+"""The matrices of the gallery, by kind."""

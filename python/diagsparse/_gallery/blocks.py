@@ -1,4 +1,4 @@
-"""Matrices of small blocks that are partly full."""
+"""Matrices of small, partly full blocks."""
 
 from __future__ import annotations
 
@@ -83,14 +83,17 @@ def _size(size: int) -> int:
 def _positions(
     room: NDArray[np.int64], count: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw so many places in blocks of this many places each: the block and the place in it, one in each at least."""
+    """Return `count` random positions, at least one in each block: the block, and the position in it.
+
+    `room` is the number of positions of each block.
+    """
     blocks, total = len(room), int(room.sum())
     if not blocks <= count <= total:
         raise ValueError(
             f"gallery.{_WHERE}: nnz is {count}, but {blocks} blocks contain from {blocks} to {total} nonzeros"
         )
     first = rng.integers(0, room) if blocks else room
-    ends = np.cumsum(room - 1)  # of the other places, block after block
+    ends = np.cumsum(room - 1)  # of the other positions, block by block
     others = rng.choice(total - blocks, count - blocks, replace=False, shuffle=False)
     block = np.searchsorted(ends, others, side="right")
     position = others - (ends - room + 1)[block]

@@ -151,7 +151,9 @@ def stencil(
         parts = np.tile(coefficients, n), columns.ravel(), np.arange(n + 1) * points
         csr = sparse.csr_array(parts, shape=(n, n)).sorted_indices()
         return as_format(csr.todia() if dimensions == 1 else csr, format)
-    diagonals: dict[int, NDArray[Any]] = {}  # on a grid of one or two points across, several steps share an offset
+    diagonals: dict[
+        int, NDArray[Any]
+    ] = {}  # on a grid with one or two points along an axis, several steps have the same offset
     for step, coefficient in zip(steps, coefficients, strict=True):
         at = tuple(slice(max(0, s), size + min(0, s)) for s, size in zip(step, grid, strict=True))  # its columns
         diagonals.setdefault(sum(map(operator.mul, step, strides)), np.zeros(grid, dtype))[at] += coefficient

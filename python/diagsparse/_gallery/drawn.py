@@ -171,9 +171,9 @@ def arrow(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = N
     10
     """
     n = whole("arrow", "n", n, "an order")
-    kept = checked_dtype("arrow", dtype)
-    room_for_entries("arrow", 3 * n, kept)
+    dtype = checked_dtype("arrow", dtype)
+    room_for_entries("arrow", 3 * n, dtype)
     rest, zero = np.arange(1, n), np.zeros(max(n - 1, 0), dtype=int)
     rows, columns = np.concatenate((np.arange(n), zero, rest)), np.concatenate((np.arange(n), rest, zero))
-    values = random_values(len(rows), kept, np.random.default_rng(seed))
+    values = random_values(len(rows), dtype, np.random.default_rng(seed))
     return as_format(sparse.csr_array((values, (rows, columns)), shape=(n, n)), format)

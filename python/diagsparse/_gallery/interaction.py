@@ -9,7 +9,7 @@ from scipy import sparse
 
 from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
 
-_SPREAD = 0.075  # by which the densities of rows differ in the expansion space (standard deviation, of their mean)
+_SPREAD = 0.075  # relative standard deviation of the densities of the rows in the expansion space
 
 
 def ci_matrix(
@@ -84,18 +84,18 @@ def ci_matrix(
     ]
     pointers = np.concatenate(([0], np.cumsum(leading + rest)))
     indices = np.concatenate(columns) if columns else np.zeros(0, np.int64)
-    made = sparse.csr_array((random_values(len(indices), dtype, rng), indices.astype(np.int32), pointers), shape=(m, n))
-    return as_format(_mirrored(made) if symmetric else made, format)
+    csr = sparse.csr_array((random_values(len(indices), dtype, rng), indices.astype(np.int32), pointers), shape=(m, n))
+    return as_format(_mirrored(csr) if symmetric else csr, format)
 
 
 def _some(rng: np.random.Generator, among: int, number: int) -> Any:
-    """Return this many different numbers below `among`."""
+    """Return `number` different random numbers below `among`."""
     return rng.choice(among, number, replace=False, shuffle=False) if number else np.zeros(0, np.int64)
 
 
 def _mirrored(a: Any) -> Any:
-    """Return the symmetric matrix with the lower triangle of this one."""
+    """Return the symmetric matrix with the lower triangle of `a`."""
     lower = sparse.tril(a, -1, format="csr")
-    made = lower + lower.T + sparse.diags_array(a.diagonal(), format="csr")
-    made.eliminate_zeros()
-    return made
+    symmetric = lower + lower.T + sparse.diags_array(a.diagonal(), format="csr")
+    symmetric.eliminate_zeros()
+    return symmetric

@@ -1,4 +1,4 @@
-"""Functions that several functions of the gallery use."""
+"""Building blocks of the gallery's functions: arguments, limits of memory, random values, diagonals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "
 def as_format(matrix: Any, format: Format) -> Any:
     if format is None:
         return matrix
-    from .._matrix.construct import array  # here, so that the gallery works without the compiled core
+    from .._matrix.construct import array  # imported here, so that the gallery works without the compiled core
 
     return array(matrix, format)
 
@@ -56,7 +56,7 @@ def random_band(where: str, n: int, offsets: NDArray[Any], dtype: Dtype, seed: S
 
 
 def inside(shape: tuple[int, int], offsets: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which elements of a `dia_array` lie in the matrix, an array of shape (diagonals, columns)."""
+    """Return which elements of a `dia_array` are inside the matrix, an array of shape (diagonals, columns)."""
     columns = np.arange(shape[1])
     return (columns >= offsets[:, None]) & (columns < shape[0] + offsets[:, None])
 
@@ -84,14 +84,14 @@ def whole(where: str, name: str, value: Any, meaning: str) -> int:
 
 
 def room(where: str, nbytes: int) -> None:
-    """Raise MemoryError if the diagonals of a matrix do not fit in memory twice, as needed temporarily."""
-    from .._backends import memory  # here, so that the gallery works without the compiled core
+    """Raise MemoryError if the diagonals of a matrix do not fit in memory twice, which is needed temporarily."""
+    from .._backends import memory  # imported here, so that the gallery works without the compiled core
 
     memory.require_free(2 * nbytes, f"gallery.{where}: the diagonals", temporary=nbytes)
 
 
 def room_for_entries(where: str, count: float, dtype: np.dtype[Any]) -> None:
-    """Raise MemoryError if so many values with rows and columns do not fit in memory twice, as needed temporarily."""
+    """Raise MemoryError if `count` values with rows and columns do not fit in memory twice."""
     from .._backends import memory
 
     nbytes = round(count) * (dtype.itemsize + 16)

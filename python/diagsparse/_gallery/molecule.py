@@ -12,7 +12,7 @@ from scipy import sparse
 from .making import Dtype, Format, as_format, checked_dtype, whole
 
 _WHERE = "molecule_hamiltonian"
-_BYTES = 64  # a nonzero, at the peak of the construction
+_BYTES = 64  # bytes per nonzero at the peak of the construction
 
 
 def molecule_hamiltonian(
@@ -84,7 +84,7 @@ def molecule_hamiltonian(
         from pyscf import ao2mo, mcscf, scf
     except ImportError as error:
         raise ImportError(f'gallery.{_WHERE} needs PySCF: pip install "diagsparse[chemistry]"') from error
-    from .._backends.memory import require_free  # here, so that the gallery works without the compiled core
+    from .._backends.memory import require_free  # imported here, so that the gallery works without the compiled core
 
     dtype = checked_dtype(_WHERE, dtype)
     if not isinstance(mean_field, scf.hf.RHF) or np.iscomplexobj(mean_field.mo_coeff):
@@ -108,21 +108,23 @@ def molecule_hamiltonian(
     two = ao2mo.restore(1, space.get_h2eff(), m)  # (pq|rs)
     one = _cleaned(one - np.einsum("prrq->pq", two) / 2, threshold).reshape(1, m * m)
     two = _cleaned(two.reshape(m * m, m * m), threshold)
-    pointers = 16 * sum(comb(m, electrons) ** 2 for electrons in spins)  # of matrices with a row for each two strings
+    pointers = 16 * sum(
+        comb(m, electrons) ** 2 for electrons in spins
+    )  # of matrices with a row for each pair of strings
     require_free(int(_BYTES * _entries(two, m, spins)) + pointers, f"gallery.{_WHERE}: {n} determinants", hint=hint)
     # H = sum of one[pq] E_pq and of (pq|rs) E_pq E_rs / 2, where E_pq = E_pq of spin up + E_pq of spin down.
     (up, _, up_alone), (_, moved, down_alone) = (_of_one_spin(one, two, m, electrons) for electrons in spins)
     a, b = up_alone.shape[0], down_alone.shape[0]
-    both = (up.T @ moved).tocoo()  # an element for each two pairs of strings: (to, from) of spin up, (to, from) of down
+    both = (up.T @ moved).tocoo()  # rows: pairs (to, from) of strings of spin up; columns: of spin down
     (up_to, up_from), (down_to, down_from) = divmod(both.row, a), divmod(both.col, b)
-    made = sparse.csr_array((both.data, (up_to * b + down_to, up_from * b + down_from)), shape=(n, n))
-    made = made + sparse.kronsum(down_alone, up_alone, format="csr") + constant * sparse.eye_array(n, format="csr")
-    return as_format(_cleaned(made, threshold).astype(dtype), format)
+    H = sparse.csr_array((both.data, (up_to * b + down_to, up_from * b + down_from)), shape=(n, n))
+    H = H + sparse.kronsum(down_alone, up_alone, format="csr") + constant * sparse.eye_array(n, format="csr")
+    return as_format(_cleaned(H, threshold).astype(dtype), format)
 
 
 def _space(mean_field: Any, orbitals: int | None, electrons: int | tuple[int, int] | None) -> tuple[int, list[int]]:
-    """Return the number of orbitals and of electrons of each spin that take part."""
-    molecule, there = mean_field.mol, mean_field.mo_coeff.shape[1]
+    """Return the number of included orbitals, and of included electrons of each spin."""
+    molecule, available = mean_field.mol, mean_field.mo_coeff.shape[1]
     given = molecule.nelec if electrons is None else electrons
     counts = [whole(_WHERE, "electrons", n, "a count") for n in (given if isinstance(given, tuple | list) else [given])]
     core, odd = divmod(molecule.nelectron - sum(counts), 2)
@@ -132,24 +134,24 @@ def _space(mean_field: Any, orbitals: int | None, electrons: int | tuple[int, in
             f"gallery.{_WHERE}: electrons is {electrons}, expected the {molecule.nelectron} of the molecule less"
             " pairs, those of the core, or (up, down)"
         )
-    least, most = max(1, *spins), there - core
+    least, most = max(1, *spins), available - core
     m = most if orbitals is None else whole(_WHERE, "orbitals", orbitals, "a count")
     if not least <= m <= most:
         raise ValueError(
-            f"gallery.{_WHERE}: orbitals is {m}, expected {least} to {most}: of {there}, the core takes {core}"
+            f"gallery.{_WHERE}: orbitals is {m}, expected {least} to {most}: of {available}, the core takes {core}"
         )
     return m, spins
 
 
 def _of_one_spin(one: Any, two: Any, m: int, electrons: int) -> tuple[Any, Any, Any]:
-    """Return E, (pq|rs) E_rs and the Hamiltonian among the strings of one spin.
+    """Return E, (pq|rs) E_rs and the Hamiltonian for the strings of one spin.
 
-    Row p m + q of the first two is a matrix of order `strings`, flattened: that of E_pq moves an electron from orbital
-    q to p.
+    Row p m + q of the first two is a flattened matrix of order `strings`. The matrix of E_pq moves an electron from
+    orbital q to p.
     """
     from pyscf.fci import cistring
 
-    links = cistring.gen_linkstr_index(range(m), electrons)  # of each string: p, q, the string that E_pq makes, a sign
+    links = cistring.gen_linkstr_index(range(m), electrons)  # for each string: p, q, the result of E_pq, a sign
     strings = len(links)
     p, q, to, sign = links.reshape(-1, 4).T.astype(np.int32 if strings**2 < 2**31 else np.int64)
     start = np.repeat(np.arange(strings, dtype=p.dtype), links.shape[1])
@@ -158,27 +160,31 @@ def _of_one_spin(one: Any, two: Any, m: int, electrons: int) -> tuple[Any, Any, 
     )
     moved = two @ excitations
     stacked = (m * m * strings, strings)
-    alone = excitations.reshape(stacked).T @ moved.reshape(stacked) / 2  # E_qp is E_pq turned, and (pq|rs) = (qp|rs)
+    alone = (
+        excitations.reshape(stacked).T @ moved.reshape(stacked) / 2
+    )  # E_qp is the transpose of E_pq, and (pq|rs) = (qp|rs)
     alone = alone + (one @ excitations).reshape((strings, strings))
     return excitations, moved, (alone + alone.T) / 2
 
 
 def _entries(two: Any, m: int, spins: list[int]) -> float:
-    """Return how many nonzeros there are at most, before those are taken together that lie in one place."""
-    moves = []  # among how many pairs of strings E_pq leads, for each p m + q
+    """Return an upper bound for the number of nonzeros, before duplicates are summed."""
+    moves = []  # number of pairs of strings that E_pq connects, for each p m + q
     for electrons in spins:
         strings = comb(m, electrons)
         count = np.full((m, m), strings * electrons * (m - electrons) / max(1, m * (m - 1)))
         np.fill_diagonal(count, strings * electrons / m)
         moves.append(count.ravel())
-    alone = sum(comb(e, 1) * comb(m - e, 1) + comb(e, 2) * comb(m - e, 2) for e in spins)  # one or two of a spin move
+    alone = sum(
+        comb(e, 1) * comb(m - e, 1) + comb(e, 2) * comb(m - e, 2) for e in spins
+    )  # one or two electrons of one spin move
     return float(moves[0] @ ((two != 0) @ moves[1])) + comb(m, spins[0]) * comb(m, spins[1]) * (1 + alone)
 
 
 def _cleaned(values: NDArray[np.float64] | Any, threshold: float) -> Any:
     """Return a `csr_array` without zeros and elements below the threshold."""
-    made = sparse.csr_array(values)
-    made.data[abs(made.data) < threshold] = 0
-    made.eliminate_zeros()
-    made.sort_indices()
-    return made
+    csr = sparse.csr_array(values)
+    csr.data[abs(csr.data) < threshold] = 0
+    csr.eliminate_zeros()
+    csr.sort_indices()
+    return csr

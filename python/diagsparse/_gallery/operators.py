@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .making import Dtype, Format, checked_dtype, numbers, of_diagonals, room, whole
 
-_MOST_SITES = 30  # of spins: 2**30 rows
+_MOST_SITES = 30  # largest number of spins: 2**30 rows
 
 
 def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype = None, format: Format = None) -> Any:
@@ -74,25 +74,25 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
             raise ValueError(f"gallery.{where}: strings {strings[0]!r} and {string!r}, expected equal lengths")
     sites = len(strings[0]) if strings else 0
     _check_sites(where, sites)
-    # i for each Y: real where their number is even.
+    # A factor i for each Y; the product is real if their number is even.
     factors = np.array(
         [c * 1j ** string.count("Y") for c, string in zip(factors.tolist(), strings, strict=True)], complex
     )
     real = not factors.imag.any()
-    kept = checked_dtype(where, (np.float64 if real else np.complex128) if dtype is None else dtype)
-    if not real and kept.kind != "c":
-        raise TypeError(f"gallery.{where}: complex values do not fit dtype {kept}")
+    dtype = checked_dtype(where, (np.float64 if real else np.complex128) if dtype is None else dtype)
+    if not real and dtype.kind != "c":
+        raise TypeError(f"gallery.{where}: complex values do not fit dtype {dtype}")
     flips: dict[tuple[int, ...], list[tuple[str, complex]]] = {}  # strings by the sites that they flip
     for string, factor in zip(strings, factors, strict=True):
         flips.setdefault(tuple(s for s, letter in enumerate(string) if letter in "XY"), []).append((string, factor))
-    room(where, sum(2 ** len(sites) for sites in flips) * 2**sites * kept.itemsize)
+    room(where, sum(2 ** len(sites) for sites in flips) * 2**sites * dtype.itemsize)
     # A diagonal is an array with one axis per site, by the bits of its columns; Z and Y change sign with the bit.
-    signs = [np.array([1, -1], kept).reshape([2 if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
+    signs = [np.array([1, -1], dtype).reshape([2 if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
     diagonals: dict[int, NDArray[Any]] = {}
     for flipped, terms in flips.items():
-        values = np.zeros((2,) * sites, kept)
+        values = np.zeros((2,) * sites, dtype)
         for string, factor in terms:
-            term = kept.type(factor if kept.kind == "c" else factor.real)
+            term = dtype.type(factor if dtype.kind == "c" else factor.real)
             values += prod((signs[s] for s, letter in enumerate(string) if letter in "YZ"), start=term)
         for bits in product((0, 1), repeat=len(flipped)):
             offset = sum((2 * bit - 1) << (sites - 1 - s) for s, bit in zip(flipped, bits, strict=True))
@@ -100,8 +100,8 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
             for s, bit in zip(flipped, bits, strict=True):
                 at[s] = bit
             if values[tuple(at)].any():
-                diagonals.setdefault(offset, np.zeros(values.shape, kept))[tuple(at)] += values[tuple(at)]
-    return of_diagonals(diagonals, 2**sites, kept, format)
+                diagonals.setdefault(offset, np.zeros(values.shape, dtype))[tuple(at)] += values[tuple(at)]
+    return of_diagonals(diagonals, 2**sites, dtype, format)
 
 
 def heisenberg(
@@ -254,21 +254,24 @@ def bose_hubbard(
     )
     if levels < 1 or sites * np.log2(max(levels, 1)) > _MOST_SITES:
         raise ValueError(f"gallery.{where}: {levels} levels on {sites} sites, expected 1 to 2**{_MOST_SITES} states")
-    hopping, interaction, kept = float(hopping), float(interaction), checked_dtype(where, dtype)
+    hopping, interaction, dtype = float(hopping), float(interaction), checked_dtype(where, dtype)
     bonds = _bonds(sites, periodic)
-    room(where, (2 * len(bonds) + 1) * levels**sites * kept.itemsize)
+    room(where, (2 * len(bonds) + 1) * levels**sites * dtype.itemsize)
     count = [np.arange(levels).reshape([levels if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
-    main = np.zeros((levels,) * sites, kept)
+    main = np.zeros((levels,) * sites, dtype)
     for n, mu in zip(count, _on_sites(where, "potential", potential, sites), strict=True):
-        main += (interaction / 2 * n * (n - 1) - mu * n).astype(kept)
+        main += (interaction / 2 * n * (n - 1) - mu * n).astype(dtype)
     diagonals = {0: main} if main.any() else {}
     for one, other in bonds if hopping and levels > 1 else []:
-        for s, t in ((one, other), (other, one)):  # a boson leaves t for s: columns have one on t at least, room on s
+        for s, t in (
+            (one, other),
+            (other, one),
+        ):  # a boson moves from t to s: columns with at least one boson on t and a free level on s
             offset = levels ** (sites - 1 - t) - levels ** (sites - 1 - s)
             value = np.sqrt((count[s] + 1) * count[t]) * (count[s] < levels - 1)
-            made = diagonals.setdefault(offset, np.zeros(main.shape, kept))
-            made -= (hopping * value).astype(kept)
-    return of_diagonals(diagonals, levels**sites, kept, format)
+            diagonal = diagonals.setdefault(offset, np.zeros(main.shape, dtype))
+            diagonal -= (hopping * value).astype(dtype)
+    return of_diagonals(diagonals, levels**sites, dtype, format)
 
 
 def _check_sites(where: str, sites: int) -> int:
@@ -282,7 +285,7 @@ def _bonds(sites: int, periodic: bool) -> list[tuple[int, int]]:
 
 
 def _on_sites(where: str, name: str, values: ArrayLike, sites: int) -> list[Any]:
-    """Return a number for every site."""
+    """Return a list with one number for each site."""
     given = np.asarray(values)
     if given.dtype.kind not in "biuf" or given.shape not in ((), (sites,)):
         raise ValueError(f"gallery.{where}: {name} is {given.dtype} {given.shape}, expected a real number or {sites}")

@@ -1,4 +1,4 @@
-"""Quasi-band matrices: bands of nearly full diagonals, and a rest that does not lie on them."""
+"""Quasi-band matrices: bands of nearly full diagonals, and a remainder outside of the bands."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from scipy import sparse
 from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
 
 Layout = Callable[[int, NDArray[np.bool_]], NDArray[np.int64]]
-"""What returns the places of a rest, each as ``row n + column``, for an order n and the diagonals from -n on that are
-bands."""
+"""A function that returns the positions of the remainder, as ``row n + column``, for an order n and an array that
+states for each offset from -n on whether this diagonal belongs to a band."""
 
 _WHERE = "quasi_band"
-_MOST_BANDS = 8  # of those that are drawn
+_MOST_BANDS = 8  # largest random number of bands
 
 
 def quasi_band(
@@ -105,9 +105,9 @@ def quasi_band(
 def drawn_bands(
     n: int, positions: float, least: int, count: int | None, reach: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the diagonals of bands at random, ascending, of `places` places or nearly so many, `least` at least."""
+    """Return the offsets of random bands, ascending, with about `positions` elements, but at least `least`."""
     drawn = int(rng.integers(1, _MOST_BANDS + 1)) if count is None else count
-    where = rng.random(drawn)  # of each band, in the room between them
+    where = rng.random(drawn)  # position of each band in the free space
     best = None
     for diagonals in _near(positions, range(1, 2 * reach + 2), lambda d: _total(n, _spread(d, where[:d], reach))):
         bands = min(diagonals, drawn)
@@ -118,21 +118,21 @@ def drawn_bands(
         if total >= least and (best is None or abs(total - positions) < abs(_total(n, best) - positions)):
             best = offsets
     if best is None or abs(_total(n, best) - positions) > n:  # more than a diagonal
-        asked = f"{count or 'some'} bands with {least} nonzeros among {round(positions)} elements"
+        requested = f"{count or 'some'} bands with {least} nonzeros among {round(positions)} elements"
         raise ValueError(
-            f"gallery.{_WHERE}: {asked} do not fit on the {2 * reach + 1} diagonals from {-reach} to {reach}"
+            f"gallery.{_WHERE}: {requested} do not fit on the {2 * reach + 1} diagonals from {-reach} to {reach}"
         )
     return best
 
 
 def _near(positions: float, diagonals: range, total: Callable[[int], int]) -> range:
-    """Return counts of diagonals that have about so many places, of which `total` tells."""
-    found = bisect_left(diagonals, positions, key=total)  # it rises, but for rounding
-    return diagonals[max(0, found - 3) : found + 4]
+    """Return the numbers of diagonals for which `total` is close to `positions`."""
+    nearest = bisect_left(diagonals, positions, key=total)  # total increases, except for rounding
+    return diagonals[max(0, nearest - 3) : nearest + 4]
 
 
 def _spread(diagonals: int, where: NDArray[np.float64], reach: int) -> NDArray[np.int64]:
-    """Return the offsets of so many diagonals in bands, one for each number in `where`: its place in the free room."""
+    """Return the offsets of `diagonals` diagonals in bands; `where` is the position of each band in the free space."""
     bands = len(where)
     widths = np.diff(np.arange(bands + 1) * diagonals // bands)
     free = max(0, 2 * reach + 1 - diagonals - (bands - 1))
@@ -149,11 +149,11 @@ def on_bands(
     n: int, offsets: NDArray[np.int64], inside: int, rest: Layout, dtype: np.dtype[Any], rng: np.random.Generator,
     weights: NDArray[np.float64] | None = None,
 ) -> sparse.csr_array:  # fmt: skip
-    """Return a matrix with so many nonzeros on these diagonals, and the `rest` beside them.
+    """Return a matrix with `inside` nonzeros on these diagonals, and the `rest` outside of them.
 
-    Each diagonal is equally full, or in proportion to its weight, which must leave room for all of them.
+    All diagonals are equally full, or in proportion to their weights, which must leave room for all nonzeros.
     """
-    banded = np.zeros(2 * n, bool)  # of each offset from -n on
+    banded = np.zeros(2 * n, bool)  # for each offset from -n on
     banded[offsets + n] = True
     keys = np.concatenate([*_on_diagonals(n, offsets, inside, rng, weights), rest(n, banded)])
     keys.sort()
@@ -166,7 +166,7 @@ def on_bands(
 def _on_diagonals(
     n: int, offsets: NDArray[np.int64], count: int, rng: np.random.Generator, weights: NDArray[np.float64] | None
 ) -> list[NDArray[np.int64]]:
-    """Return so many places on these diagonals, each as ``row n + column``, in proportion to length times weight."""
+    """Return `count` positions on these diagonals, as ``row n + column``, in proportion to length times weight."""
     lengths = n - abs(offsets)
     weighted = lengths if weights is None else lengths * weights
     shares = np.cumsum(np.concatenate(([0], weighted))) / max(1, weighted.sum())
@@ -178,37 +178,37 @@ def _on_diagonals(
 
 
 def anywhere(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return so many places off the bands, anywhere."""
+    """Return `count` random positions outside of the bands."""
     free = n * n - _total(n, np.flatnonzero(banded) - n)
     _room(count, free)
-    if 2 * count > free:  # most of them: a pass over all places is shorter than many tries
+    if 2 * count > free:  # most of them: one pass over all positions is faster than many attempts
         every = np.arange(n * n)
         return rng.choice(every[~banded[every % n - every // n + n]], count, replace=False, shuffle=False)
-    found = np.zeros(0, np.int64)
-    while len(found) < count:
-        tried = rng.integers(0, n * n, int(1.1 * (count - len(found)) * n * n / free) + 16)
+    positions = np.zeros(0, np.int64)
+    while len(positions) < count:
+        tried = rng.integers(0, n * n, int(1.1 * (count - len(positions)) * n * n / free) + 16)
         tried = tried[~banded[tried % n - tried // n + n]]
-        found = np.unique(np.concatenate((found, tried)))
-    return rng.choice(found, count, replace=False, shuffle=False)
+        positions = np.unique(np.concatenate((positions, tried)))
+    return rng.choice(positions, count, replace=False, shuffle=False)
 
 
 def _row_block(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return so many places off the bands that fill neighbouring rows."""
+    """Return `count` positions outside of the bands that fill neighbouring rows."""
     rows, columns = _block(n, banded, count, rng)
     return rows * n + columns
 
 
 def _column_block(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return so many places off the bands that fill neighbouring columns: the rows of the transpose."""
+    """Return `count` positions outside of the bands that fill neighbouring columns, the rows of the transpose."""
     mirrored = np.concatenate((banded[:1], banded[:0:-1]))
     columns, rows = _block(n, mirrored, count, rng)
     return rows * n + columns
 
 
 def _block(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return rows and columns of so many places off the bands, in rows that are full but for the last one."""
+    """Return the rows and columns of `count` positions outside of the bands; all rows but the last one are full."""
     each = n - int(np.count_nonzero(banded))
-    needed = -(-count // each) if each > 0 else n  # rows, where all of these diagonals cross them
+    needed = -(-count // each) if each > 0 else n  # number of rows, if all of these diagonals cross them
     first = int(rng.integers(0, max(1, n - needed + 1)))
     rows, columns = np.nonzero(~banded[np.arange(n) - np.arange(first, min(n, first + needed))[:, None] + n])
     _room(count, len(rows))

@@ -1,4 +1,4 @@
-"""What `diagsparse.qutip` is made of. Importing it needs QuTiP.
+"""The implementation of `diagsparse.qutip`. Importing it requires QuTiP.
 
-`operators` and `states` hold the data and what is done with it, `layer` tells QuTiP of them.
+`operators` and `states` contain the data types and their operations, `layer` registers them in QuTiP.
 """

@@ -1,4 +1,4 @@
-"""The data layer: what QuTiP is told of our types when `diagsparse.qutip` is imported."""
+"""The data layer: the functions that importing `diagsparse.qutip` registers in QuTiP."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .states import CudaDense
 
 
 def add_operators(cls: type[Sparse]) -> None:
-    """Tell QuTiP what it can do with operators of a class, alone and with its own dense states."""
-    told: dict[Any, list[tuple]] = {
+    """Register the operations of operators of a class, among themselves and with QuTiP's dense states."""
+    specialisations: dict[Any, list[tuple]] = {
         qutip_data.add: [(cls, cls, cls, operators.add)],
         qutip_data.sub: [(cls, cls, cls, operators.sub)],
         qutip_data.mul: [(cls, cls, operators.mul)],
@@ -49,12 +49,12 @@ def add_operators(cls: type[Sparse]) -> None:
         qutip_data.permute.dimensions: [(cls, cls, operators.by_csr(qutip_data.permute.dimensions_csr))],
         qutip_data.permute.indices: [(cls, cls, operators.by_csr(qutip_data.permute.indices_csr))],
     }
-    add(told)
+    add(specialisations)
 
 
 def add_states(cls: type[CudaDense], operator: type[Sparse]) -> None:
-    """Tell QuTiP what it can do with states of a class, alone and with operators that lie where they do."""
-    told: dict[Any, list[tuple]] = {
+    """Register the operations of states of a class, among themselves and with operators on the same device."""
+    specialisations: dict[Any, list[tuple]] = {
         qutip_data.add: [(cls, cls, cls, states.add)],
         qutip_data.iadd: [(cls, cls, cls, states.iadd)],
         qutip_data.sub: [(cls, cls, cls, states.sub)],
@@ -81,13 +81,13 @@ def add_states(cls: type[CudaDense], operator: type[Sparse]) -> None:
         qutip_data.expect: [(Data, Data, expect_of_any), (operator, cls, operators.expect)],
         qutip_data.expect_super: [(operator, cls, operators.expect_super)],
     }
-    add(told)
+    add(specialisations)
 
 
 def with_out(product: Callable[..., Any]) -> Callable[..., Any]:
-    """Return ``product(left, right, scale)`` that takes `out` as well, to which the result is then added.
+    """Add a parameter `out` to ``product(left, right, scale)``, to which the result is added.
 
-    QuTiP calls the products of its own types so, also where it has nothing to add to.
+    QuTiP passes `out` in products of its own types, even if it is None.
     """
 
     @wraps(product)
@@ -99,15 +99,15 @@ def with_out(product: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def expect_of_any(op: Data, state: Data) -> complex:
-    """Return the expectation value for any two types, also for those that are registered later.
+    """Return the expectation value for any two types, including those that are registered later.
 
-    QuTiP's own function takes a state of one element as a bra. It stays in use where neither type is ours.
+    QuTiP's own function interprets a state with one element as a bra. It is still used for types of other libraries.
     """
     ours = isinstance(op, Sparse | CudaDense) or isinstance(state, Sparse | CudaDense)
     return operators.expect_by_product(op, state) if ours else qutip_data.expect_data(op, state)
 
 
-def add(told: dict[Any, list[tuple]]) -> None:
-    """Give QuTiP's dispatchers their functions."""
-    for dispatcher, functions in told.items():
+def add(specialisations: dict[Any, list[tuple]]) -> None:
+    """Register functions in QuTiP's dispatchers."""
+    for dispatcher, functions in specialisations.items():
         dispatcher.add_specialisations(functions)

@@ -1,4 +1,4 @@
-"""Operators: a matrix of this library, times a number, as QuTiP's data; and what QuTiP does with operators."""
+"""Operators: a matrix of this library times a number, as data of QuTiP, with the operations that QuTiP needs."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .._products.kron import kron
 
 
 class Sparse(qutip_data.Data):
-    """``factor * matrix``, with a matrix of this library in the memory of the host.
+    """``factor * matrix``, with a matrix of this library in host memory.
 
-    QuTiP multiplies operators by numbers like -1j. The factor is kept beside the matrix, so a real matrix stays real.
+    QuTiP multiplies operators by numbers like -1j. The factor is stored separately, so that a real matrix remains real.
 
     Parameters
     ----------
     arg : sparse matrix (ours or SciPy's), dense 2-D array
-        Taken as `diagsparse.array` takes it: a matrix of ours keeps its format, its type and its packing. What lies on
-        a GPU is copied to the host.
+        Converted by `diagsparse.array`. A matrix of this library keeps its format, dtype and packing. Matrices on a GPU
+        are copied to the host.
     factor : number, default 1
 
     Raises
     ------
     TypeError
-        For a `factor` that is no number, and values that no format holds.
+        If `factor` is not a number, or the dtype of the values is not supported.
     ValueError
-        For an `arg` that is no matrix.
+        If `arg` is not a matrix.
 
     Examples
     --------
@@ -54,14 +54,14 @@ class Sparse(qutip_data.Data):
     def __init__(self, arg: Any, factor: complex = 1) -> None:
         if not isinstance(factor, Number):
             raise TypeError(f"{type(self).__name__}: factor={factor!r}: expected a number")
-        made = array(arg)
-        self.matrix: SparseArray = made if made.device.startswith(self.device) else made.to(self.device)
+        matrix = array(arg)
+        self.matrix: SparseArray = matrix if matrix.device.startswith(self.device) else matrix.to(self.device)
         self.factor = plain_number(factor)
-        super().__init__(made.shape)
+        super().__init__(matrix.shape)
 
     @classmethod
     def sparcity(cls) -> str:  # QuTiP's spelling
-        """Say to QuTiP which member of a group of types this is."""
+        """Return the role of this type in a group of types of QuTiP."""
         return "diagonal"
 
     def __repr__(self) -> str:
@@ -73,7 +73,7 @@ class Sparse(qutip_data.Data):
         return type(self), (self.matrix, self.factor)
 
     def copy(self) -> Sparse:
-        """Return the same operator with values of its own."""
+        """Return a copy, including the values."""
         return type(self)(self.matrix.copy(), self.factor)
 
     def to_array(self) -> np.ndarray:
@@ -100,31 +100,31 @@ class Sparse(qutip_data.Data):
 
 
 class CudaSparse(Sparse):
-    """The same on a GPU: a matrix that is on none is copied to ``"cuda"``.
+    """``factor * matrix`` on a GPU. A matrix that is not on a GPU is copied to ``"cuda"``.
 
     Parameters
     ----------
     arg, factor
-        As of `Sparse`.
+        As for `Sparse`.
 
     Raises
     ------
     CudaUnavailable
-        With what is missing.
+        If no GPU can be used. The message states what is missing.
     """
 
     device = "cuda"
 
 
-# ---- in and out ---------------------------------------------------------------------------------------------------
+# ---- conversion ---------------------------------------------------------------------------------------------------
 def from_csr(given: qutip_data.CSR) -> Sparse:
-    """Return QuTiP's csr in hm or csr, whichever takes fewer bytes, and real where all values are real or imaginary."""
+    """Convert QuTiP's csr to hm or csr, whichever needs fewer bytes, real if all values are real or imaginary."""
     rows = given.as_scipy()
     values = rows.data
     real, imaginary = not values.imag.any(), not values.real.any()
-    kept = (values.real if real else values.imag if imaginary else values).copy()
-    made = array(type(rows)((kept, rows.indices, rows.indptr), shape=rows.shape))
-    return Sparse(made, 1j if imaginary and not real else 1)
+    stored = (values.real if real else values.imag if imaginary else values).copy()
+    matrix = array(type(rows)((stored, rows.indices, rows.indptr), shape=rows.shape))
+    return Sparse(matrix, 1j if imaginary and not real else 1)
 
 
 def to_csr(given: Sparse) -> qutip_data.CSR:
@@ -139,31 +139,31 @@ def to_dense(given: Sparse) -> qutip_data.Dense:
 
 
 def by_csr(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what QuTiP does with its csr, for operators, which is how rare things are done."""
+    """Return an operation on operators that converts them to QuTiP's csr and back; used for rare operations."""
 
-    def done(given: Sparse, *args: Any, **kwargs: Any) -> Any:
-        made = from_csr(function(to_csr(given), *args, **kwargs))
-        return type(given)(made.matrix, made.factor)
+    def operation(given: Sparse, *args: Any, **kwargs: Any) -> Any:
+        result = from_csr(function(to_csr(given), *args, **kwargs))
+        return type(given)(result.matrix, result.factor)
 
-    return done
+    return operation
 
 
-# ---- among operators ----------------------------------------------------------------------------------------------
-def laid_out(made: SparseArray) -> SparseArray:
-    """Return a result in hm or csr, whichever takes fewer bytes. Of operands in another format it keeps theirs."""
-    if made.format not in ("hm", "csr"):
-        return made
-    return made.asformat(min(("hm", "csr"), key=lambda format: forecast("convert", made, format=format).result_nbytes))
+# ---- operations of operators --------------------------------------------------------------------------------------
+def compact(A: SparseArray) -> SparseArray:
+    """Convert a result in hm or csr to the one of these formats with fewer bytes; other formats are unchanged."""
+    if A.format not in ("hm", "csr"):
+        return A
+    return A.asformat(min(("hm", "csr"), key=lambda format: forecast("convert", A, format=format).result_nbytes))
 
 
 def add(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
-    """Return ``left + scale right``. The larger factor stays outside, so real matrices of one phase stay real."""
+    """Return ``left + scale right``. The larger factor is kept outside: matrices of one phase stay real."""
     factors = left.factor, plain_number(right.factor * scale)
     outside = max(factors, key=abs) or 1
     a, b = (scaled(x.matrix, factor, outside) for x, factor in zip((left, right), factors))
-    if a.format != b.format:  # the entries of the one may lie on many diagonals
+    if a.format != b.format:  # the entries of one of them may be on many diagonals
         a, b = a.asformat("csr"), b.asformat("csr")
-    return type(left)(laid_out(a + b), outside)
+    return type(left)(compact(a + b), outside)
 
 
 def scaled(matrix: SparseArray, factor: complex, outside: complex) -> SparseArray:
@@ -177,18 +177,18 @@ def sub(left: Sparse, right: Sparse) -> Sparse:
 
 
 def mul(given: Sparse, value: complex) -> Sparse:
-    """Return ``value`` times an operator, which shares its matrix."""
+    """Return ``value`` times an operator; the matrix is shared."""
     return type(given)(given.matrix, given.factor * value)
 
 
 def neg(given: Sparse) -> Sparse:
-    """Return the negative, which shares the matrix."""
+    """Return the negative of an operator; the matrix is shared."""
     return mul(given, -1)
 
 
 def matmul(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
     """Return ``scale left right``."""
-    return type(left)(laid_out(left.matrix @ right.matrix), left.factor * right.factor * scale)
+    return type(left)(compact(left.matrix @ right.matrix), left.factor * right.factor * scale)
 
 
 def matmul_dag(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
@@ -197,19 +197,19 @@ def matmul_dag(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
 
 
 def multiply(left: Sparse, right: Sparse) -> Sparse:
-    """Return the product element by element."""
+    """Return the elementwise product."""
     if left.shape != right.shape:
         raise ValueError(f"multiply: the shapes are {left.shape} and {right.shape}, expected the same")
-    return type(left)(laid_out(left.matrix.multiply(right.matrix)), left.factor * right.factor)
+    return type(left)(compact(left.matrix.multiply(right.matrix)), left.factor * right.factor)
 
 
 def kronecker(left: Sparse, right: Sparse) -> Sparse:
-    """Return the Kronecker product, which is made on the host."""
-    return type(left)(laid_out(kron(left.matrix.to("cpu"), right.matrix.to("cpu"))), left.factor * right.factor)
+    """Return the Kronecker product, which is computed on the host."""
+    return type(left)(compact(kron(left.matrix.to("cpu"), right.matrix.to("cpu"))), left.factor * right.factor)
 
 
 def zeros(cls: type[Sparse], rows: int, cols: int) -> Sparse:
-    """Return an operator that stores nothing."""
+    """Return an operator without stored elements."""
     return cls(FORMATS["hm"].empty((rows, cols), np.dtype(float)))
 
 
@@ -219,18 +219,18 @@ def identity(cls: type[Sparse], dimension: int, scale: complex = 1) -> Sparse:
 
 
 def iszero(given: Sparse, tol: float = -1) -> bool:
-    """Say whether no element is larger than a tolerance, by default QuTiP's."""
+    """Return whether no element is larger than a tolerance, by default QuTiP's."""
     values = given.matrix.to("cpu").to_scipy("csr").data
     return bool((np.abs(given.factor * values) <= (settings.core["atol"] if tol < 0 else tol)).all())
 
 
 def isherm(given: Sparse, tol: float = -1) -> bool:
-    """Say whether an operator is Hermitian, up to a tolerance for each element."""
+    """Return whether an operator is Hermitian, up to a tolerance for each element."""
     return given.shape[0] == given.shape[1] and iszero(sub(given, given.adjoint()), tol)
 
 
 def eigs(given: Sparse, *args: Any, **kwargs: Any) -> Any:
-    """Return all eigenvalues as QuTiP finds those of its csr: of the dense matrix."""
+    """Return all eigenvalues, computed from the dense matrix, as in QuTiP's csr."""
     return qutip_data.eigs_dense(to_dense(given), *args, **kwargs)
 
 
@@ -251,13 +251,13 @@ def dense_times_adjoint(left: qutip_data.Dense, right: Sparse, scale: complex = 
 
 
 def check_state(op: Any, state: Any) -> None:
-    """Raise for an operator that is not square, and for a state that is neither a ket nor a density matrix for it."""
+    """Raise ValueError if the operator is not square, or the state is neither a ket nor a density matrix for it."""
     if op.shape[0] != op.shape[1] or state.shape not in ((op.shape[1], 1), op.shape):
         raise ValueError(f"expect: the operator has shape {op.shape}, the state {state.shape}")
 
 
 def expect(op: Sparse, state: Any) -> complex:
-    """Return ``<x|op|x>`` of a ket, or the trace of ``op state`` of a density matrix, by the stored elements alone."""
+    """Return ``<x|op|x>`` for a ket, or the trace of ``op state`` for a density matrix, from stored elements only."""
     if state.shape[1] == 1:
         return expect_by_product(op, state)
     check_state(op, state)
@@ -265,7 +265,7 @@ def expect(op: Sparse, state: Any) -> complex:
 
 
 def expect_by_product(op: Any, state: Any) -> complex:
-    """Return the same, of any two of QuTiP's types. A state of one element is a ket."""
+    """Return the same for any two types of QuTiP. A state with one element is a ket."""
     check_state(op, state)
     product = qutip_data.matmul(op, state)
     if state.shape[1] == 1:
@@ -274,7 +274,7 @@ def expect_by_product(op: Any, state: Any) -> complex:
 
 
 def expect_super(op: Sparse, state: Any) -> complex:
-    """Return the trace of the matrix whose columns ``op state`` stacks."""
+    """Return the trace of the matrix whose stacked columns are ``op state``."""
     n = round(op.shape[0] ** 0.5)
     if op.shape != (n * n, n * n) or state.shape != (n * n, 1):
         raise ValueError(f"expect_super: the operator has shape {op.shape}, the state {state.shape}")
@@ -282,5 +282,5 @@ def expect_super(op: Sparse, state: Any) -> complex:
 
 
 def as_block(state: Any) -> Any:
-    """Return the array of a dense state: NumPy's of QuTiP's own, the one that lies on the GPU of ours."""
+    """Return the array of a dense state: a NumPy array, or a CuPy array for `CudaDense`."""
     return state.as_ndarray() if isinstance(state, qutip_data.Dense) else state.array

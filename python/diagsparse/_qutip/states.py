@@ -1,4 +1,4 @@
-"""States on a GPU: CuPy's arrays as QuTiP's data, with what its integrators do with dense states."""
+"""States on a GPU: CuPy arrays as data of QuTiP, with the operations that its integrators need."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .operators import CudaSparse
 
 
 class CudaDense(qutip_data.Data):
-    """A ket, or a dense matrix, on a GPU: a complex128 array of CuPy's.
+    """A ket or a dense matrix on a GPU, as a complex128 CuPy array.
 
-    QuTiP's own integrators (``vern7``, ``vern9``, ``tsit5``) keep such a state on the GPU. Those of SciPy take a copy
-    on the host at every step.
+    QuTiP's own integrators (``vern7``, ``vern9``, ``tsit5``) keep such a state on the GPU. Those of SciPy copy it to
+    the host in each step.
 
     Parameters
     ----------
-    arg : array of shape (n, k) or (n,), of CuPy or NumPy
-        A vector is a ket. What is not on the GPU yet, or not complex128, is copied.
+    arg : CuPy or NumPy array, shape (n, k) or (n,)
+        A vector is a ket. Arrays that are not on the GPU or not complex128 are copied.
 
     Raises
     ------
     ImportError
-        Without CuPy.
+        If CuPy is not installed.
     ValueError
-        For an array of another number of dimensions.
+        If the array has another number of dimensions.
     """
 
     library: ClassVar[str] = "cupy"
@@ -41,7 +41,7 @@ class CudaDense(qutip_data.Data):
 
     @classmethod
     def arrays(cls) -> Any:
-        """Return the library that makes the arrays."""
+        """Return the array library."""
         try:
             return import_module(cls.library)
         except ImportError as error:
@@ -49,7 +49,7 @@ class CudaDense(qutip_data.Data):
 
     @classmethod
     def sparcity(cls) -> str:  # QuTiP's spelling
-        """Say to QuTiP which member of a group of types this is."""
+        """Return the role of this type in a group of types of QuTiP."""
         return "dense"
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class CudaDense(qutip_data.Data):
         return type(self)(self.array.copy())
 
     def to_array(self) -> np.ndarray:
-        """Return the elements as an array of NumPy's, a copy."""
+        """Return a copy of the elements as a NumPy array."""
         return self.array.get() if hasattr(self.array, "get") else self.array.copy()
 
     def trace(self) -> complex:
@@ -75,7 +75,7 @@ class CudaDense(qutip_data.Data):
         return complex(self.array.trace())
 
     def transpose(self) -> CudaDense:
-        """Return the transpose, a copy: QuTiP writes to states in place."""
+        """Return the transpose as a copy, because QuTiP modifies states in place."""
         return type(self)(self.array.T.copy())
 
     def conj(self) -> CudaDense:
@@ -88,7 +88,7 @@ class CudaDense(qutip_data.Data):
 
 
 def to_dense(given: CudaDense) -> qutip_data.Dense:
-    """Return a state in the memory of the host."""
+    """Copy a state to the host."""
     return qutip_data.Dense(given.to_array(), copy=False)
 
 
@@ -98,7 +98,7 @@ def add(left: CudaDense, right: CudaDense, scale: complex = 1) -> CudaDense:
 
 
 def iadd(left: CudaDense, right: CudaDense, scale: complex = 1) -> CudaDense:
-    """Return ``left + scale right`` in the place of `left`."""
+    """Add ``scale right`` to `left` in place."""
     if left.shape != right.shape:
         raise ValueError(f"add: the shapes are {left.shape} and {right.shape}")
     left.array += right.array if scale == 1 else scale * right.array
@@ -116,7 +116,7 @@ def mul(given: CudaDense, value: complex) -> CudaDense:
 
 
 def imul(given: CudaDense, value: complex) -> CudaDense:
-    """Return ``value`` times a state in its place."""
+    """Multiply a state by a number in place."""
     given.array *= complex(value)
     return given
 
@@ -127,17 +127,17 @@ def neg(given: CudaDense) -> CudaDense:
 
 
 def matmul(left: CudaDense, right: CudaDense, scale: complex = 1) -> CudaDense:
-    """Return ``scale left right`` of dense matrices."""
+    """Return ``scale left right`` for dense matrices."""
     return mul(type(left)(left.array @ right.array), scale)
 
 
 def times_state(left: CudaSparse, right: CudaDense, scale: complex = 1) -> CudaDense:
-    """Return ``scale left right`` of an operator and a state."""
+    """Return ``scale left right`` for an operator and a state."""
     return type(right)(left.matrix.matvec(right.array, alpha=left.factor * scale))
 
 
 def state_times(left: CudaDense, right: CudaSparse, scale: complex = 1) -> CudaDense:
-    """Return ``scale left right`` of a state and an operator."""
+    """Return ``scale left right`` for a state and an operator."""
     return type(left)(right.matrix.T.matvec(left.array.T, alpha=right.factor * scale).T)
 
 
@@ -147,19 +147,19 @@ def zeros(cls: type[CudaDense], rows: int, cols: int) -> CudaDense:
 
 
 def column_stack(given: CudaDense) -> CudaDense:
-    """Return the columns below one another."""
+    """Return the stacked columns."""
     return type(given)(given.array.T.reshape(-1, 1).copy())
 
 
 def column_unstack(given: CudaDense, rows: int) -> CudaDense:
-    """Return stacked columns side by side."""
+    """Return the matrix with these stacked columns."""
     if given.shape[1] != 1 or rows < 1 or given.shape[0] % rows:
         raise ValueError(f"column_unstack: the state has shape {given.shape}, expected one column of {rows} k elements")
     return type(given)(given.array.reshape(-1, rows).T.copy())
 
 
 def inner(left: CudaDense, right: CudaDense, scalar_is_ket: bool = False) -> complex:
-    """Return ``<left|right>``; `left` is a ket or a bra, and a number is a bra unless ``scalar_is_ket``."""
+    """Return ``<left|right>``; `left` is a ket or a bra, and a single element is a bra unless ``scalar_is_ket``."""
     if right.shape[1] != 1 or left.shape not in ((right.shape[0], 1), (1, right.shape[0])):
         raise ValueError(f"inner: the shapes are {left.shape} and {right.shape}, expected a bra or ket, and a ket")
     is_ket = left.shape[1] == 1 and (left.shape[0] > 1 or scalar_is_ket)
@@ -168,7 +168,7 @@ def inner(left: CudaDense, right: CudaDense, scalar_is_ket: bool = False) -> com
 
 
 def project(given: CudaDense) -> CudaDense:
-    """Return ``|x><x|`` of a ket or a bra."""
+    """Return ``|x><x|`` for a ket or a bra."""
     if 1 not in given.shape:
         raise ValueError(f"project: the state has shape {given.shape}, expected a ket or a bra")
     x = given.array if given.shape[1] == 1 else given.array.T.conj()
@@ -188,7 +188,7 @@ def l2(given: CudaDense) -> float:
 
 
 def wrmn_error(diff: CudaDense, state: CudaDense, atol: float, rtol: float) -> float:
-    """Return the root of the mean square of ``diff / (atol + rtol |state|)``, the error of a step."""
+    """Return the root mean square of ``diff / (atol + rtol |state|)``, the error of a step."""
     if diff.shape != state.shape:
         raise ValueError(f"wrmn_error: the shapes are {diff.shape} and {state.shape}, expected the same")
     return float(np.sqrt(((abs(diff.array) / (atol + rtol * abs(state.array))) ** 2).mean()))

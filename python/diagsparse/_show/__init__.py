@@ -1,4 +1,4 @@
-"""What a person sees of a matrix: a line of text, drawings, tables, the terminal.
+"""The presentation of matrices and results: one-line texts, drawings, tables, the terminal.
 
-Calls `_places`; what it shows it asks by methods.
+Depends only on `_backends`; matrices are accessed by their methods.
 """

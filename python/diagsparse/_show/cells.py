@@ -1,7 +1,7 @@
-"""Small matrices as SVG, with their values in cells; and what all drawings share: the frame and the colours.
+"""Drawings of small matrices as SVG, with their values in cells; also the frame and the colours of all drawings.
 
-A diagonal (of `csr` and `coo`: a row, of `csc`: a column) has the same colour in every drawing. Grey is what is
-stored but means nothing: the padding of `dia`, and a half of a row of `cdm` that holds only zeros.
+A diagonal (a row in `csr` and `coo`, a column in `csc`) has the same colour in every drawing. Grey is stored memory
+without meaning: the padding of `dia`, and the part of a row of `cdm` that holds only zeros.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ SparseArray: TypeAlias = Any  # a class of the folders above
 
 SMALL = 12  # matrices up to this size are drawn with their values
 GREY = "#888888"
-NAMES = 52  # room for the names left of a strip
+NAMES = 52  # width that is reserved for the names on the left of a strip
 _PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito
-_SCANNED = 1 << 24  # values up to which a drawing looks for diagonals of zeros
+_SCANNED = 1 << 24  # largest number of values that are searched for diagonals of zeros
 _FONT, _LETTER = 10, 6  # height and width of a letter
 _LINE = 420  # strips longer than this continue on the next line
 
 
 class Cell(NamedTuple):
-    """A cell: its lines of text and its fill; no fill: text only; no text in grey: padding; pale: not stored itself."""
+    """A cell: lines of text and a fill colour.
+
+    Without a fill there is only text. Grey without text is padding. Pale cells are not stored themselves.
+    """
 
     lines: tuple[str, ...] = ()
     color: str | None = None
@@ -32,7 +35,7 @@ class Cell(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """A diagonal in a drawing; pale where it is the mirror image of one that is stored."""
+    """A diagonal in a drawing; pale if it is the mirror image of a stored one."""
 
     offset: int
     color: str
@@ -43,7 +46,7 @@ _PADDING = Cell((), GREY)
 
 
 def svg(width: float, height: float, body: str, label: str) -> str:
-    """Return a drawing that clips what sticks out; `label` is for those who cannot see it."""
+    """Return a drawing that is clipped at its borders; `label` is its text alternative."""
     return (
         f"<svg width='{width:.0f}' height='{height:.0f}' viewBox='0 0 {width:.0f} {height:.0f}' role='img' "
         f"aria-label='{escape(label)}' style='overflow:hidden;max-width:100%;height:auto' font-family='monospace' "
@@ -65,9 +68,9 @@ def color_of(index: int) -> str:
 
 
 def stored_runs(a: Any) -> list[tuple[int, int, int, int]]:
-    """Return (diagonal, offset, length, start) of each run of values, one where two diagonals share it."""
+    """Return (diagonal, offset, length, start) of each run of values, once for two diagonals that share it."""
     spans, most = a._format.spans(a).tolist(), a.period or max(a.shape)
-    owner = {start: d for d, (_, _, _, start) in enumerate(spans)}  # of mirror images the one above
+    owner = {start: d for d, (_, _, _, start) in enumerate(spans)}  # of two mirror images the upper one
     return [(d, *_run(spans[d], most)) for d in sorted(owner.values())]
 
 
@@ -77,21 +80,21 @@ def _run(span: list[int], most: int) -> tuple[int, int, int]:
 
 
 def drawn_diagonals(a: Any) -> list[Drawn]:
-    """Return how diagonals are drawn, ascending: mirror images pale, in the colour of what is stored."""
+    """Return how diagonals are drawn, ascending: mirror images are pale, in the colour of the stored diagonal."""
     color = {start: span_color(a, d, start, length) for d, _, length, start in stored_runs(a)}
     own = {d for d, *_ in stored_runs(a)}
     return [Drawn(k, color[start], d not in own) for d, (k, _, _, start) in enumerate(a._format.spans(a).tolist())]
 
 
 def span_color(a: Any, d: int, start: int, length: int) -> str:
-    """Return the colour of diagonal `d`, grey where it holds nothing but the zeros beside another one."""
+    """Return the colour of diagonal `d`: grey if it consists of the zeros that pad a row shared with another one."""
     flat = a._matrix.values.reshape(-1)
     zero = a._format.shares_rows and flat.size <= _SCANNED and not flat[start : start + length].any()
     return GREY if zero else color_of(d)
 
 
 def _number(value: float, room: int, sign: str = "") -> str:
-    """Return a number with as many digits as fit into `room` letters (one digit where none does)."""
+    """Return a number with as many digits as fit into `room` characters, but at least one."""
     for digits in range(room, 0, -1):
         mantissa, _, exponent = f"{value:{sign}.{digits}g}".partition("e")
         written = f"{mantissa}e{int(exponent)}" if exponent else mantissa
@@ -110,13 +113,13 @@ def value_cell(a: SparseArray, value: complex, color: str) -> Cell:
 
 
 def cell_size(cells: Sequence[Cell]) -> tuple[int, int]:
-    """Return width and height that hold the longest line and the most lines."""
+    """Return the width and height of cells that fit the longest line and the largest number of lines."""
     longest = max((len(line) for cell in cells for line in cell.lines), default=1)
     return max(22, _LETTER * longest + 6), 20 + 9 * (max((len(cell.lines) for cell in cells), default=1) > 1)
 
 
 def draw_cells(placed: Sequence[tuple[int, int, Cell]], w: int, h: int) -> str:
-    """Draw cells at their places: one path per colour, then the text."""
+    """Draw cells at their positions: one path per colour, then the text."""
     fills: dict[tuple[str, bool], str] = {}
     padding = texts = ""
     for x, y, (lines, color, pale) in placed:
@@ -137,7 +140,7 @@ def draw_cells(placed: Sequence[tuple[int, int, Cell]], w: int, h: int) -> str:
 
 
 def of_diagonals(a: Any) -> list[tuple[int, int, Cell]]:
-    """Return (row, column, cell) of all that is stored, in the colours of the diagonals."""
+    """Return (row, column, cell) of all stored elements, in the colours of the diagonals."""
     drawn = {one.offset: one for one in a._format.drawn_diagonals(a)}
     return [
         (row + t, row + t + offset, Cell(value_cell(a, value, drawn[offset].color).lines, *drawn[offset][1:]))
@@ -147,7 +150,7 @@ def of_diagonals(a: Any) -> list[tuple[int, int, Cell]]:
 
 
 def of_entries(a: Any) -> list[tuple[int, int, Cell]]:
-    """Return (row, column, cell) of all that is stored, in the colours of the rows or of the columns."""
+    """Return (row, column, cell) of all stored elements, in the colours of the rows or columns."""
     coo = a.to_scipy("coo")
     by_column = a._format.by_column != bool(a._op & 1)
     triplets = zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist(), strict=True)
@@ -161,11 +164,9 @@ def _strip(
     marks: Sequence[int] = (),
     room: int = NAMES,
 ) -> tuple[str, int, int]:
-    """Draw named arrays of one length under each other, wrapped together; `marks` are drawn as boundaries.
+    """Draw named arrays of the same length below each other, wrapped together; `marks` are drawn as boundaries.
 
-    Names have so much `room` on the left.
-
-    Returns the drawing, its width, and where it ends.
+    The names use a width of `room` on the left. Return the drawing, its width, and the position of its lower end.
     """
     (w, h), length, y = size, len(tracks[0][1]), top
     per_line = max(SMALL + 1, (_LINE - room) // w)
@@ -182,7 +183,7 @@ def _strip(
 
 
 def small_matrix(a: Any) -> tuple[str, float, float]:
-    """Draw all that is stored, each value at its place; with width and height."""
+    """Draw all stored elements at their positions in the matrix; return the drawing, its width and height."""
     entries = a._format.draw_cells(a)
     w, h = cell_size([cell for _, _, cell in entries])
     body = draw_cells([(j * w, i * h, cell) for i, j, cell in entries], w, h)
@@ -190,7 +191,7 @@ def small_matrix(a: Any) -> tuple[str, float, float]:
 
 
 def small_rows(a: Any) -> str:
-    """Draw the rows of `dia` and `cdm`: every slot, also those that no diagonal fills."""
+    """Draw the rows of `dia` and `cdm`, including the slots that no diagonal fills."""
     parts = a.parts()
     values, stride = parts["values"], parts["values"].shape[1]
     slots = [[_PADDING] * stride for _ in values]
@@ -206,7 +207,7 @@ def small_rows(a: Any) -> str:
 
 
 def small_runs(a: Any) -> str:
-    """Draw the one strip of `hm`, each run under the offset of its diagonal."""
+    """Draw the strip of `hm`, each run below the offset of its diagonal."""
     values, names, starts = [], [], []
     flat = a.values.reshape(-1)
     for d, offset, length, start in sorted(stored_runs(a), key=lambda run: run[3]):
@@ -219,13 +220,13 @@ def small_runs(a: Any) -> str:
 
 
 def small_parts(a: Any) -> str:
-    """Draw the arrays of any format, row by row where they have two dimensions."""
+    """Draw the component arrays of any format, 2-D arrays row by row."""
     drawn, width, height, size = "", 0, 0, (0, 0)
     room = max(NAMES, _LETTER * max(len(name) + 3 * (part.ndim == 2) for name, part in a.parts().items()) + 8)
     for name, part in a.parts().items():
         rows = [(f"{name}[{k}]", row) for k, row in enumerate(part)] if part.ndim == 2 else [(name, part)]
-        tell = (lambda v: value_cell(a, v, color_of(0))) if "values" in name else (lambda v: Cell((str(v),)))
-        tracks = [(title, [tell(v) for v in row.tolist()]) for title, row in rows]
+        cell_of = (lambda v: value_cell(a, v, color_of(0))) if "values" in name else (lambda v: Cell((str(v),)))
+        tracks = [(title, [cell_of(v) for v in row.tolist()]) for title, row in rows]
         if not tracks or not tracks[0][1]:
             continue
         size = size if any(size) else cell_size([cell for _, row in tracks for cell in row])
@@ -235,7 +236,7 @@ def small_parts(a: Any) -> str:
 
 
 def small_strips(a: Any) -> str:
-    """Draw the arrays of `csr`, `csc` and `coo`: those with an element per entry, then the pointers."""
+    """Draw the component arrays of `csr`, `csc` and `coo`: those with one element per entry, then the pointers."""
     parts = a.parts()
     pointers = parts.get("indptr")
     lines = parts["row"] if pointers is None else np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))

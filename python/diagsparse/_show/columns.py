@@ -1,4 +1,4 @@
-"""Numbers with their units, and columns that line up."""
+"""Formatting of numbers with units, and of aligned columns."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def seconds(value: float) -> str:
 
 
 def digits(value: float) -> str:
-    """Return a number from 0 up with three digits: ``1.23``, ``12.3``, ``123``."""
+    """Return a nonnegative number with three digits: ``1.23``, ``12.3``, ``123``."""
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"
 
 
 def times(ratio: float | None) -> str:
-    """Return how many times as fast something is: ``1.23x``; "" where that is not known."""
+    """Return a speedup: ``1.23x``; "" if it is not known."""
     return "" if ratio is None else f"{digits(ratio)}x"
 
 
 def error(value: float | None) -> str:
-    """Return an error over its bound: ``0.02``, ``< 0.01``; None stands for one that is infinite."""
+    """Return an error divided by its bound: ``0.02``, ``< 0.01``; None means infinite."""
     if value is None or value == float("inf"):
         return "inf"
     return "0" if value == 0 else "< 0.01" if value < 0.01 else digits(value)
@@ -42,7 +42,7 @@ def columns(rows: Sequence[Sequence[str]], align: str) -> list[str]:
 
 
 def markdown(rows: Sequence[Sequence[str]], align: str = "") -> str:
-    """Return the rows, the head first, as a table in Markdown; by default all columns but the first are numbers.
+    """Return the rows, the header first, as a table in Markdown; by default all columns but the first are numbers.
 
     >>> print(markdown([["name", "time"], ["a", "1.0"]]))
     | name | time |

@@ -1,4 +1,4 @@
-"""What is installed, and what this machine offers."""
+"""The versions of installed packages, and the properties of this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._version import __version__
 
 
 def config() -> dict[str, str]:
-    """Return what `show_config` prints: versions, instruction set, threads, devices."""
+    """Return the entries that `show_config` prints: versions, instruction set, threads, devices."""
     optional = {}
     for name in ("fast_matrix_market", "matplotlib", "rich", "sparse_dot_mkl", "cupy", "torch"):
         module = sys.modules.get(name)
@@ -35,21 +35,21 @@ def config() -> dict[str, str]:
 
 
 def _devices() -> dict[str, str]:
-    """Return the versions and the GPUs, or why there are none."""
+    """Return the CUDA versions and the GPUs, or why there are none."""
     if not cuda_available():
         return {"cuda": missing()}
     cuda = gpu(0).core
     sparse = cuda.cusparse_version()
-    told = {
+    entries = {
         "cuda": f"available, driver {_version(cuda.driver_version())}, runtime {_version(cuda.runtime_version())}, "
         f"cuSPARSE {'not loaded' if sparse is None else sparse}"
     }
     if cuda.commit != CPU.core.commit:
-        told["cuda commit"] = cuda.commit
+        entries["cuda commit"] = cuda.commit
     for i in range(cuda.device_count()):
         free, total = cuda.memory(i)
-        told[f"cuda:{i}"] = f"{cuda.device_name(i)}, {human(free)} of {human(total)} free"
-    return told
+        entries[f"cuda:{i}"] = f"{cuda.device_name(i)}, {human(free)} of {human(total)} free"
+    return entries
 
 
 def _version(number: Any) -> str:
@@ -66,7 +66,7 @@ def _installed(name: str) -> str:
 
 
 def show_config() -> None:
-    """Print versions, the instruction set in use, threads and devices."""
+    """Print versions, the instruction set in use, the number of threads, and the devices."""
     entries = config()
     width = max(map(len, entries))
     for name, value in entries.items():

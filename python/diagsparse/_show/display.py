@@ -1,4 +1,4 @@
-"""How matrices and plans look: one line of text, and in Jupyter a drawing with the table of parts."""
+"""The representation of matrices and plans: one line of text, and in Jupyter drawings and a table of arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .columns import seconds
 
 SparseArray: TypeAlias = Any  # a class of the folders above
 
-# A notebook and a bare page show the table alike; the selectors outrank the notebook's own.
+# A notebook and a plain page show the same table; the selectors are more specific than those of the notebook.
 _STYLE = (
     "<style>.diagsparse table{border-collapse:collapse;margin:0}.diagsparse table th,.diagsparse table td"
     "{padding:.1em .6em;text-align:right;white-space:nowrap}.diagsparse tr :first-child{text-align:left}</style>"
@@ -55,18 +55,18 @@ def text(a: SparseArray) -> str:
 
 
 def _stored(a: SparseArray) -> str | None:
-    """Return ``13 stored, 184 B``, after what there is to say of the layout; None if index arrays are invalid."""
+    """Return the description of the layout and ``13 stored, 184 B``; None if the index arrays are invalid."""
     try:
         return f"{a._format.description(a)}{a.nnz} stored, {human(a.nbytes)}"
-    except ValueError:  # a user wrote to them
+    except ValueError:  # the user has modified them
         return None
 
 
-_VIEWS = ("", ".T", ".conj()", ".H")  # by the core's bits: 1 transposed, 2 conjugated
+_VIEWS = ("", ".T", ".conj()", ".H")  # by the bits of `_op`: 1 transposed, 2 conjugated
 
 
 def plan(p: Any) -> str:
-    """Return the repr of a product's plan."""
+    """Return the repr of the plan of a product."""
     what = f"{diagonals(p.offsets)}, " if len(p.offsets) else ""
     factors = (f"{x.format}{_VIEWS[x._op]}" for x in (p._a, p._b) if x is not None)
     names = f"{' x '.join(factors)} -> {p.format}: "
@@ -75,10 +75,10 @@ def plan(p: Any) -> str:
 
 # ---- HTML ---------------------------------------------------------------------------------------------------------
 def page(line: str, drawings: Iterable[tuple[str, str]], *more: str) -> str:
-    """Return what every object shows: its line, drawings with what they say, then tables and the like. No scripts."""
+    """Return the HTML of an object: its line, drawings with captions, then tables; without scripts."""
     drawn = "".join(
-        f"<div>{one}<div style='font-size:85%;opacity:.75;max-width:32em'>{escape(says)}</div></div>"
-        for one, says in drawings
+        f"<div>{one}<div style='font-size:85%;opacity:.75;max-width:32em'>{escape(caption)}</div></div>"
+        for one, caption in drawings
         if one
     )
     return (
@@ -88,23 +88,23 @@ def page(line: str, drawings: Iterable[tuple[str, str]], *more: str) -> str:
 
 
 class Html(str):
-    """A cell of a table that is HTML already."""
+    """A cell of a table that already is HTML."""
 
 
 def bar(share: float, grey: bool = False) -> Html:
-    """Return a bar of up to a hundred pixels."""
+    """Return a horizontal bar of up to 100 pixels."""
     color = GREY if grey else color_of(0)
     rect = f"<rect width='{max(1.0, 100 * share):.0f}' height='10' fill='{color}'/>"
     return Html(svg(100, 10, rect, f"{share:.2f}"))
 
 
-def lines(told: Sequence[str]) -> str:
-    """Return lines of text, one under the other, the whole width of a page."""
-    return "<div style='flex-basis:100%'>" + "<br/>".join(map(escape, told)) + "</div>"
+def lines(text: Sequence[str]) -> str:
+    """Return lines of text that span the width of the page."""
+    return "<div style='flex-basis:100%'>" + "<br/>".join(map(escape, text)) + "</div>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table: text in the first column, numbers in the others."""
+    """Return a table with text in the first column and numbers in the others."""
     body = "".join(
         f"<tr>{''.join(f'<td>{cell if isinstance(cell, Html) else escape(cell)}</td>' for cell in row)}</tr>"
         for row in rows
@@ -114,7 +114,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def parts_table(parts: Mapping[str, Any]) -> str:
-    """Return the table of arrays by name."""
+    """Return a table of the arrays."""
     return table(
         ("array", "shape", "dtype", "bytes"),
         ((name, sides(part.shape), str(part.dtype), human(part.nbytes)) for name, part in parts.items()),
@@ -127,9 +127,9 @@ def sides(shape: tuple[int, ...]) -> str:
 
 
 def html(a: SparseArray) -> str:
-    """Return the HTML repr: the line, drawings of the matrix, its middle and its layout, the table of parts.
+    """Return the HTML repr: the line, drawings of the matrix, its middle and its layout, and the table of arrays.
 
-    The line alone if index arrays are invalid.
+    If the index arrays are invalid, return the line only.
     """
     if _stored(a) is None:
         return page(text(a), [])
@@ -138,7 +138,7 @@ def html(a: SparseArray) -> str:
 
 
 def drawings(a: SparseArray) -> list[tuple[str, str]]:
-    """Return the drawings and what to say of them; none where it takes long to bring to the host or unpack."""
+    """Return the drawings and their captions; none if copying to the host or unpacking would take long."""
     if a._backend is not CPU:
         if a.nbytes > SMALL:
             return []
@@ -149,7 +149,7 @@ def drawings(a: SparseArray) -> list[tuple[str, str]]:
 
 
 def plan_html(p: Any) -> str:
-    """Return the HTML of a product's plan: the line, the result's diagonals, what is multiplied, and the bytes."""
+    """Return the HTML of the plan of a product: the line, the diagonals of the result, the operands, the bytes."""
     operands = [] if p._a is None else [("A", p._a), ("B", p._b)]
     rows = [(name, x.format, sides(x.shape), str(x.nnz), human(x.nbytes)) for name, x in operands]
     rows += [("C", p.format, sides(p.shape), str(p.nnz), human(p.nbytes))]
@@ -159,7 +159,7 @@ def plan_html(p: Any) -> str:
 
 
 def matvec_plan_html(p: Any) -> str:
-    """Return the HTML of a plan of products with vectors: the line, the matrix, and what one product moves."""
+    """Return the HTML of a plan of products with vectors: the line, the matrix, and the bytes that a product moves."""
     a, itemsize = p.matrix, p.matrix.dtype.itemsize
     rows = [("A", operand(a), human(a.nbytes))]
     rows += [(name, f"vector of {n}", human(n * itemsize)) for name, n in (("x", a.shape[1]), ("y", a.shape[0]))]
@@ -168,7 +168,7 @@ def matvec_plan_html(p: Any) -> str:
 
 
 def factors_html(f: Any) -> str:
-    """Return the HTML of factors: the line, and how they were computed."""
+    """Return the HTML of a factorization: the line, and how it was computed."""
     rows = [
         ("shift", f"{f.sigma}"),
         ("method", f.method),
@@ -179,8 +179,8 @@ def factors_html(f: Any) -> str:
 
 
 def batch_html(b: Any) -> str:
-    """Return the HTML of a batch: the line, its first member, and the parts of all."""
+    """Return the HTML of a batch: the line, its first member, and the arrays of all members."""
     if not b.count:
         return page(repr(b), [], parts_table({"values": b.values}))
-    first = [(one, "; ".join(filter(None, ["member 0", says]))) for one, says in drawings(b[0])[:2]]
+    first = [(one, "; ".join(filter(None, ["member 0", caption]))) for one, caption in drawings(b[0])[:2]]
     return page(repr(b), first, parts_table({**b[0].parts(), "values": b.values}))

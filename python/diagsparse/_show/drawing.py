@@ -1,6 +1,6 @@
-"""Drawings of matrices and of their layouts, as SVG: no scripts, text in the colour of the page.
+"""Drawings of matrices and of their layouts as SVG, without scripts, with text in the colour of the page.
 
-Small matrices are drawn with their values (`_cells`), others by shape and colour, which is here.
+Small matrices are drawn with their values (see `cells`), larger ones by shapes and colours (this module).
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from .offsets import edge_labels, middle
 
 SparseArray: TypeAlias = Any  # a class of the folders above
 
-_SIDE, _SLIM = 220.0, 16.0  # the sides of the drawing of a large matrix, in pixels: the longer, and at least
+_SIDE, _SLIM = 220.0, 16.0  # pixels of the longer side of a drawing of a large matrix, and at least of the shorter one
 _PALE = " stroke-opacity='.35'"
-_MARKS = 200  # diagonals drawn at most
+_MARKS = 200  # largest number of diagonals that are drawn
 _LINE = 11  # height of a line of text
-_SAMPLES = 1 << 20  # entries looked at for a density map
-_STRIPS = 80  # entries up to which csr, csc and coo are drawn with their indices
+_SAMPLES = 1 << 20  # largest number of entries that are sampled for a density map
+_STRIPS = 80  # largest number of entries for which csr, csc and coo are drawn with their indices
 
 
 def matrix(a: SparseArray) -> tuple[str, str]:
-    """Return the matrix and what to say of it: values where it is small, else lines of diagonals or a density map."""
-    (m, n), says = a.shape, ""
+    """Return a drawing of the matrix and a caption: values if it is small, otherwise diagonals or a density map."""
+    (m, n), caption = a.shape, ""
     if m == 0 or n == 0:
         return "", ""
     if max(m, n) <= SMALL:
         body, width, height = small_matrix(a)
-        return svg(width, height, frame(width, height) + body, f"matrix, {m} x {n}"), says
+        return svg(width, height, frame(width, height) + body, f"matrix, {m} x {n}"), caption
     scale = _SIDE / max(m, n)
     width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
-    body, says = a._format.draw(a, width, height)
+    body, caption = a._format.draw(a, width, height)
     diagonals = a._format.drawn_diagonals(a)
     pale = "pale: mirror images, not stored" if "stroke-opacity" in body else ""
-    says = "; ".join(filter(None, [says, pale, _slimmed(width, height)]))
-    return labelled(a.shape, [one.offset for one in diagonals], body, width, height), says
+    caption = "; ".join(filter(None, [caption, pale, _slimmed(width, height)]))
+    return labelled(a.shape, [one.offset for one in diagonals], body, width, height), caption
 
 
 def _slimmed(width: float, height: float) -> str:
@@ -58,7 +58,7 @@ def _slimmed(width: float, height: float) -> str:
 
 
 def labelled(shape: tuple[int, int], offsets: list[int], body: str, width: float, height: float) -> str:
-    """Return the drawing of a matrix of this shape, clipped by its frame, with the offsets of its diagonals around."""
+    """Return the drawing of a matrix of this shape, clipped by its frame and surrounded by the diagonals' offsets."""
     m, n = shape
     text, left, top = edge_labels(offsets, width / n, height / m, width)
     inner = f"<svg width='{width:.1f}' height='{height:.1f}' overflow='hidden'>{frame(width, height)}{body}</svg>"
@@ -67,41 +67,41 @@ def labelled(shape: tuple[int, int], offsets: list[int], body: str, width: float
 
 
 def middle_of(a: SparseArray) -> tuple[str, str]:
-    """Return the middle of a matrix that is too large to be drawn with its values, where it names its diagonals."""
+    """Return the middle of a matrix that is too large to be drawn with all of its values."""
     return ("", "") if max(a.shape) <= SMALL or 0 in a.shape else middle(a)
 
 
 def diagonals_of(shape: tuple[int, int], positions: Any, what: str) -> tuple[str, str]:
-    """Return a matrix of which the offsets alone are known, and its caption, which begins with `what` it shows."""
+    """Return a drawing of a matrix of which only the offsets are known, and its caption, which begins with `what`."""
     (m, n), scale = shape, _SIDE / max(shape)
     width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
     runs = [(k, max(0, -k), min(m, n - k) - max(0, -k)) for k in positions.tolist()]
-    body, says = _lines(shape, [(*run, color_of(d), False) for d, run in enumerate(runs)], width, height)
-    says = "; ".join(filter(None, [what, says, _slimmed(width, height)]))
-    return labelled(shape, [k for k, _, _ in runs], body, width, height), says
+    body, caption = _lines(shape, [(*run, color_of(d), False) for d, run in enumerate(runs)], width, height)
+    caption = "; ".join(filter(None, [what, caption, _slimmed(width, height)]))
+    return labelled(shape, [k for k, _, _ in runs], body, width, height), caption
 
 
 def layout(a: SparseArray) -> tuple[str, str]:
-    """Return the values as the format stores them, and a line that explains the drawing; nothing for a view."""
+    """Return a drawing of the values as they are stored, and a caption; empty strings for a view."""
     if a._op or 0 in a.shape or a.nnz == 0:
         return "", ""
     return a._format.draw_layout(a, max(a.shape) <= SMALL)
 
 
-def diagonal_rows(a: Any, small: bool, says: str) -> tuple[str, str]:
-    """Draw values that have rows for diagonals."""
+def diagonal_rows(a: Any, small: bool, caption: str) -> tuple[str, str]:
+    """Draw values that are stored in rows of diagonals."""
     if not small and len(a.values) > _MARKS // 2:
-        says += f"; {_MARKS // 2} of {len(a.values)} drawn"
-    return small_rows(a) if small else _rows(a), says
+        caption += f"; {_MARKS // 2} of {len(a.values)} drawn"
+    return small_rows(a) if small else _rows(a), caption
 
 
 def diagonal_runs(a: Any, small: bool) -> tuple[str, str]:
-    """Draw values in one strip, a run per diagonal."""
+    """Draw values in one strip, with one run per diagonal."""
     return small_runs(a) if small else _runs(a), "values, diagonal by diagonal"
 
 
 def entry_parts(a: Any, small: bool) -> tuple[str, str]:
-    """Draw arrays with an element per entry, and pointers."""
+    """Draw arrays with one element per entry, and pointers."""
     if small and a.nnz <= _STRIPS:
         return small_strips(a), "the component arrays, coloured by " + ("column" if a._format.by_column else "row")
     return part_bars(a)
@@ -112,7 +112,7 @@ def _chosen(count: int, most: int) -> np.ndarray:
 
 
 def diagonal_lines(a: Any, width: float, height: float) -> tuple[str, str]:
-    """Draw stored diagonals as lines that stay visible where they are thin or short."""
+    """Draw the stored diagonals as lines that remain visible even if they are thin or short."""
     spans = a._format.spans(a).tolist()
     runs = [
         (k, row, length, one.color, one.pale) for (k, row, length, _), one in zip(spans, a._format.drawn_diagonals(a))
@@ -123,31 +123,33 @@ def diagonal_lines(a: Any, width: float, height: float) -> tuple[str, str]:
 def _lines(
     shape: tuple[int, int], runs: list[tuple[int, int, int, str, bool]], width: float, height: float
 ) -> tuple[str, str]:
-    """Draw runs of diagonals: offset, first row, length, colour, whether pale."""
+    """Draw runs of diagonals, given by offset, first row, length, colour, and whether they are pale."""
     (m, n), out = shape, []
     sx, sy = width / n, height / m
-    stroke = max(2.0 if len(runs) <= 30 else 1.2, sx * sy / hypot(sx, sy))  # as wide as the cells: neighbours touch
+    stroke = max(
+        2.0 if len(runs) <= 30 else 1.2, sx * sy / hypot(sx, sy)
+    )  # as wide as the cells, so that neighbours touch
     for d in _chosen(len(runs), _MARKS).tolist():
         offset, row, length, color, pale = runs[d]
         x, y = (row + offset + length / 2) * sx, (row + length / 2) * sy
         dx, dy = length * sx / 2, length * sy / 2
         grow = max(1.0, 3 / hypot(dx, dy))
         dx, dy = dx * grow, dy * grow
-        x, y = min(max(x, 3.0), width - 3), min(max(y, 3.0), height - 3)  # off the frame
+        x, y = min(max(x, 3.0), width - 3), min(max(y, 3.0), height - 3)  # keep a distance from the frame
         out.append(
             f"<line x1='{x - dx:.1f}' y1='{y - dy:.1f}' x2='{x + dx:.1f}' y2='{y + dy:.1f}' "
             f"stroke='{color}'{_PALE * pale}/>"
         )
-    says = f"{_MARKS} of {len(runs)} diagonals drawn" if len(runs) > _MARKS else ""
-    return f"<g stroke-width='{stroke:.1f}' stroke-linecap='square'>{''.join(out)}</g>", says
+    caption = f"{_MARKS} of {len(runs)} diagonals drawn" if len(runs) > _MARKS else ""
+    return f"<g stroke-width='{stroke:.1f}' stroke-linecap='square'>{''.join(out)}</g>", caption
 
 
 def _sampled(a: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and columns of stored entries: all, or `_SAMPLES` of them."""
+    """Return the rows and columns of all stored entries, or of `_SAMPLES` of them."""
     parts = a._matrix.parts()
     count = len(parts["values"])
     at = np.arange(count)
-    if count > _SAMPLES:  # one somewhere in each of as many stretches: an even step would see one diagonal only
+    if count > _SAMPLES:  # a random one in each of _SAMPLES intervals: a constant step might hit a single diagonal
         at = ((np.arange(_SAMPLES) + np.random.default_rng(0).random(_SAMPLES)) * (count / _SAMPLES)).astype(np.int64)
     if "row" in parts:
         i, j = parts["row"][at], parts["col"][at]
@@ -157,7 +159,7 @@ def _sampled(a: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def density(a: Any, width: float, height: float) -> tuple[str, str]:
-    """Draw how full each cell of a coarse grid is, in five shades."""
+    """Draw the density of the entries in the cells of a coarse grid, in five shades."""
     cells = 40
     rows, cols = (max(1, round(cells * side / _SIDE)) for side in (height, width))
     i, j = _sampled(a)
@@ -172,7 +174,7 @@ def density(a: Any, width: float, height: float) -> tuple[str, str]:
 
 
 def _rows(a: Any) -> str:
-    """Draw the rows of `dia` and `cdm` as bars: the diagonals in their colours, on grey, with labels where they fit."""
+    """Draw the rows of `dia` and `cdm` as bars: diagonals in their colours on grey, with labels if they fit."""
     count, stride = a.values.shape
     chosen = _chosen(count, _MARKS // 2)
     pitch = max(1.6, min(14.0, 160 / len(chosen)))
@@ -198,7 +200,7 @@ def _rows(a: Any) -> str:
 
 
 def _runs(a: Any) -> str:
-    """Draw the one strip of `hm`, a segment per diagonal in the order of storage, under its offset where that fits."""
+    """Draw the strip of `hm`: one segment per diagonal in the order of storage, below its offset if that fits."""
     runs = sorted(stored_runs(a), key=lambda run: run[3])
     chosen = [runs[k] for k in _chosen(len(runs), _MARKS).tolist()]
     gap, out = 1.0 if len(chosen) <= 50 else 0.0, ""
@@ -212,14 +214,14 @@ def _runs(a: Any) -> str:
 
 
 def parts_of(a: Any, small: bool) -> tuple[str, str]:
-    """Draw the parts of any format."""
+    """Draw the component arrays of any format."""
     if small and a._matrix.values.size <= _STRIPS:
         return small_parts(a), "the component arrays"
     return part_bars(a)
 
 
 def part_bars(a: Any) -> tuple[str, str]:
-    """Draw the parts as bars."""
+    """Draw the component arrays as bars."""
     parts, out = a.parts(), ""
     most = max(1, *(array.nbytes for array in parts.values()))
     left = 6 * max(map(len, parts)) + 8

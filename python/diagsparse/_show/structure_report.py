@@ -1,4 +1,4 @@
-"""The report of `analyze`: its lines, and its page in a notebook."""
+"""The report of `analyze`: its lines, and its HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import columns, display
 
 
 def lines(s: Any, name: str) -> list[tuple[str, str]]:
-    """Return what each line is about, and the line; the first one is headed by `name`."""
+    """Return the label and the text of each line; the label of the first one is `name`."""
     d = len(s.offsets)
     size = f"{s.shape[0]} x {s.shape[1]}   {s.dtype}   {s.nnz} nonzeros"
     span = f", from {s.offsets[0]} to {s.offsets[-1]}" if d else ""
@@ -66,7 +66,7 @@ def _others(s: Any) -> str:
 
 
 def html(s: Any) -> str:
-    """Return the report as a page of a notebook."""
+    """Return the report as HTML for a notebook."""
     report = [f"{label}: {re.sub('  +', '; ', line)}" for label, line in lines(s, "matrix")]
     what = "the diagonals with nonzeros, each drawn in full"
     drawn = [display.drawing.diagonals_of(s.shape, s.offsets, what)] if len(s.offsets) else []

@@ -1,4 +1,4 @@
-"""What the command line writes: tables, JSON, progress; colour and bars only where a person looks."""
+"""The output of the command line: tables, JSON, and progress; colours and progress bars only on a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-_STYLES = (  # the first that matches a part of the text wins over none; calm on purpose
+_STYLES = (  # deliberately few
     (r"(?m)^(y = A x|C = A A|Advice:|Summary:)", "bold"),
     (r"(?m)^scipy .*$", "dim"),
     (r"(?m)^(skipped)?   .*: .*$", "dim"),
@@ -29,19 +29,19 @@ _STYLES = (  # the first that matches a part of the text wins over none; calm on
 
 @dataclass
 class Terminal:
-    """The common options of a command, and how it speaks."""
+    """The common options of a command, and its output."""
 
     as_json: bool
     out: Path | None
     device: str
     quiet: bool
 
-    def show(self, text: str, asked: bool = False) -> None:
-        """Print text for people: styled on a terminal, plain elsewhere, nothing with ``--json``.
+    def show(self, text: str, requested: bool = False) -> None:
+        """Print text for users: styled on a terminal, plain elsewhere, nothing with ``--json``.
 
-        With ``--quiet`` only what was `asked` for is printed: all that a command does.
+        With ``--quiet``, only text that the user `requested` is printed: the result, if it is not written to a file.
         """
-        if self.as_json or (self.quiet and not asked):
+        if self.as_json or (self.quiet and not requested):
             return
         if not sys.stdout.isatty():
             _print(lambda: click.echo(text))
@@ -52,14 +52,15 @@ class Terminal:
         _print(lambda: Console(highlight=False).print(styled, soft_wrap=True))
 
     def emit(self, values: dict[str, Any]) -> None:
-        """Print one JSON object with ``--json``, nothing without."""
+        """Print a JSON object with ``--json``, otherwise nothing."""
         if self.as_json:
             _print(lambda: click.echo(json.dumps(values, indent=1)))
 
     def save(self, values: dict[str, Any], writers: dict[str, Callable[[Path], object]]) -> None:
-        """Write files in the folder of ``--out``, tell which ones, and print `values` and their paths with ``--json``.
+        """Write files to the folder of ``--out`` and list them; with ``--json``, print `values` and their paths.
 
-        ``--json`` without ``--out`` writes none. A picture is left out, and that is said, where matplotlib is missing.
+        With ``--json`` but without ``--out``, no files are written. Without matplotlib, pictures are left out with a
+        message.
         """
         paths = []
         for name, write in writers.items() if self.out is not None or not self.as_json else ():
@@ -75,14 +76,14 @@ class Terminal:
         self.emit(values | {"saved": list(map(str, paths))})
 
     def path(self, name: str) -> Path:
-        """Return a path in the folder of ``--out``, made where it is missing; by default in the current one."""
+        """Return a path in the folder of ``--out``, which is created if needed; by default in the current folder."""
         folder = self.out or Path()
         folder.mkdir(parents=True, exist_ok=True)
         return folder / name
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[float, str], None]]:
-        """Yield ``report(share, what)``: a bar on standard error that draws itself between calls, never during one."""
+        """Yield ``report(share, what)``, which redraws a bar on standard error only when it is called."""
         bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(30),
@@ -107,7 +108,7 @@ class Terminal:
 
 
 def _print(write: Callable[[], object]) -> None:
-    """Write to standard output. Where nobody reads any more, as after ``| head -1``, the rest goes nowhere."""
+    """Write to standard output. If its reader has closed it, as ``| head -1`` does, discard the rest."""
     try:
         write()
         sys.stdout.flush()
@@ -116,11 +117,11 @@ def _print(write: Callable[[], object]) -> None:
 
 
 def discard_output() -> None:
-    """Have standard output go nowhere, where what is in its buffer goes at exit, too."""
+    """Redirect standard output, including the contents of its buffer, to the null device."""
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def json_writer(values: dict[str, Any]) -> Callable[[Path], object]:
-    """Return what writes values to a file."""
+    """Return a function that writes values to a JSON file."""
     return lambda path: path.write_text(json.dumps(values, indent=1) + "\n")

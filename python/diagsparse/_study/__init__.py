@@ -1,4 +1,4 @@
-"""Measurement: timers, bounds of errors, benchmarks on both devices, the papers' experiments, the commands.
+"""Measurement: timers, error bounds, benchmarks on both devices, and the commands.
 
-The top of the house: may call everything.
+This is the top layer: it may import all others.
 """

@@ -1,4 +1,4 @@
-"""The benchmark: products of the gallery's matrices here, in SciPy and in MKL, timed in turns and checked."""
+"""The CPU benchmark: products of gallery matrices in diagsparse, SciPy and MKL, timed alternately and checked."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PEERS = ("scipy dia", "scipy csr", "mkl csr")
 
 @dataclass(frozen=True)
 class Case(BaseCase):
-    """A case of the CPU's benchmark."""
+    """A case of the CPU benchmark."""
 
-    kernels: tuple[str, ...] = ()  #: of hm, beside the default
+    kernels: tuple[str, ...] = ()  #: of hm, in addition to the default
     read: bool = True  #: whether memory bandwidth matters
 
 
@@ -52,7 +52,7 @@ CASES = (
 
 
 def cases(name: str | None = None) -> list[Case]:
-    """Return the cases of a group, or those whose names start so; all by default."""
+    """Return the cases of a group, or those whose names start with `name`; all by default."""
     return bench_cases.chosen(CASES, name)
 
 
@@ -70,17 +70,17 @@ def run(
     Parameters
     ----------
     name : str, optional
-        A group ("spmv", "stencil", "spgemm", "small"), or how the names of cases start.
+        A group ("spmv", "stencil", "spgemm", "small"), or a prefix of the names of cases.
     dtype : dtype
-        Of all values.
+        The dtype of all values.
     quick : bool
-        Small sizes, to see that it works; the figures mean little.
+        Use small sizes, as a test; the times are not meaningful.
     threads : list of int, optional
-        By default one, and as many as are set.
+        Numbers of threads; by default 1 and the current number.
     budget : float, optional
         Seconds of timing for each case and number of threads.
     progress : callable, optional
-        Receives the share that is done, and what is being done.
+        Is called with the fraction that is done, and a description of the current step.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def run(
     Raises
     ------
     ValueError
-        For a name that no case has.
+        If no case has this name.
     """
     chosen = cases(name)
     counts = sorted(set(threads or (1, get_num_threads())))
@@ -146,7 +146,7 @@ def _time(calls: dict[str, Any], threads: int, budget: float, report: Progress) 
 
 
 def _figures(times: dict[str, measure.Timing], name: str, calls: dict[str, Any], floor: int) -> dict[str, Any]:
-    """Return the times of one contender, what share of the read bandwidth that is, and its ratio to each peer."""
+    """Return the times of one contender, the fraction of the read bandwidth that it reaches, and ratios to peers."""
     own = times[name]
     figures: dict[str, Any] = {"seconds": own.median, "best": own.best, "samples": own.samples, "floor_nbytes": floor}
     for read, suffix in (("stream", ""), ("same", "_same_size")):
@@ -159,7 +159,7 @@ def _figures(times: dict[str, measure.Timing], name: str, calls: dict[str, Any],
 
 
 def _contenders(case: Case, A: Any, right: Any) -> Iterator[Contender]:
-    """Yield every way to compute the case's product: the same call, ``A @ x`` or ``A @ B``, for all."""
+    """Yield all ways to compute the product of a case, with the same call, ``A @ x`` or ``A @ B``, for all."""
     vector = case.op == "matvec"
     for format in case.formats or FORMATS:
         left = array(A, format)

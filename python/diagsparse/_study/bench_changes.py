@@ -1,4 +1,4 @@
-"""What changed between two reports of a benchmark: which rows lost speed, which vanished, which are new."""
+"""The changes between two reports of a benchmark: rows that are slower, missing, or new."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from .changes import Change, Changes
 from .timed_rows import DEFAULT, FASTEST, Key, Timed, timed_rows
 from .titles import TITLES
 
-LIMIT = 1.1  #: times as slow, from which a row counts as slower
-SHORT = 1e-5  #: seconds: a call that took less waits for the host or for caches, unless it now takes twice as long
-CACHED = 1.1  #: of the bandwidth of the memory: what is faster than that reads from caches
+LIMIT = 1.1  #: a row counts as slower if it takes more than this many times as long
+SHORT = 1e-5  #: seconds; shorter calls are dominated by the host or by caches, unless they now take twice as long
+CACHED = 1.1  #: fraction of the memory bandwidth above which the data is read from caches
 CLOCK, NOTHING = "seconds", ""
 _OPS = TITLES | {"matmul": "C = A B"}
 _HEAD = ["", "", "format", "kernel", "then", "now", "of bandwidth", "vs peer", "change"]
 _TOO_SHORT = f"Too short to judge: they took less than {SHORT * 1e6:.0f} us, and no peer took part in both runs"
-_CHOSEN = {FASTEST, DEFAULT}  # rows beside that of the kernel itself
+_CHOSEN = {FASTEST, DEFAULT}  # rows in addition to that of the kernel itself
 _OF_A_MACHINE = ("gpu", "cpu", "cores", "instruction_set")
 
 
 @dataclass(frozen=True)
 class BenchChange(Change):
-    """One time of ours in both reports; `ratio_then` and `ratio_now` are what it is judged by."""
+    """One time of diagsparse in both reports; it is judged by `ratio_then` and `ratio_now`."""
 
     row: str = ""  #: case or matrix, with the number of threads
-    judged_by: str = NOTHING  #: "bandwidth", a peer, "seconds", or nothing where it is too short to judge
+    judged_by: str = NOTHING  #: "bandwidth", a peer, "seconds", or "" if it is too short to judge
     of_bandwidth_then: float | None = None
     of_bandwidth_now: float | None = None
-    peer: str = ""  #: the fastest one that took part in both
-    vs_peer_then: float | None = None  #: its seconds over these
+    peer: str = ""  #: the fastest peer in both reports
+    vs_peer_then: float | None = None  #: seconds of the peer divided by these
     vs_peer_now: float | None = None
 
     @property
     def slower(self) -> float:
-        """Times as slow as before; beside a peer no more than by the clock, for peers have quick and slow runs, too."""
-        beside = self.ratio_then / self.ratio_now
-        return min(beside, self.now / self.then) if self.peer and self.judged_by == self.peer else beside
+        """Slowdown since the older report; relative to a peer at most that of the seconds, since peers vary as well."""
+        slowdown = self.ratio_then / self.ratio_now
+        return min(slowdown, self.now / self.then) if self.peer and self.judged_by == self.peer else slowdown
 
 
 @dataclass(frozen=True, repr=False)
 class BenchChanges(Changes):
-    """The times of ours that two reports share, and what only one of them has."""
+    """The times of diagsparse that two reports have in common, and the rows of only one of them."""
 
-    failures: tuple[str, ...] = ()  #: what fails or is wrong now, or no kernel of the same format computes any more
-    busy: bool = False  #: whether other work kept the processors busy while one of the two was measured
+    failures: tuple[str, ...] = ()  #: rows that now fail, are wrong, or have no kernel of the same format any more
+    busy: bool = False  #: whether other work kept the processors busy during one of the two runs
 
     @property
     def slower(self) -> list[Change]:
@@ -56,17 +56,17 @@ class BenchChanges(Changes):
 
     @property
     def longer(self) -> list[Change]:
-        """The rows that are too short to judge, and by the clock take longer than the limit allows; slowest first."""
+        """The rows that are too short to judge, but whose seconds exceed the limit; the slowest first."""
         return [row for row in super().slower if not _judged(row)]
 
     @property
     def status(self) -> str:
-        """What came of the comparison, in a line."""
+        """The result of the comparison, in one line."""
         short = sum(not _judged(row) for row in self.rows)
-        told = [f"{len(self.slower)} of {len(self.rows)} rows are more than {self.limit:g} times as slow"]
-        told += [f"{short} are too short to judge, of which {len(self.longer)} take longer"] if short else []
-        told += [f"{len(self.failures)} failures"]
-        return "; ".join(told) + ("; the machine was busy, so measure again" if self.busy else "")
+        parts = [f"{len(self.slower)} of {len(self.rows)} rows are more than {self.limit:g} times as slow"]
+        parts += [f"{short} are too short to judge, of which {len(self.longer)} take longer"] if short else []
+        parts += [f"{len(self.failures)} failures"]
+        return "; ".join(parts) + ("; the machine was busy, so measure again" if self.busy else "")
 
     @property
     def ok(self) -> bool:
@@ -119,28 +119,28 @@ def bench_changes(
     limit: float = LIMIT,
     timed: Callable[[dict[str, Any]], Iterator[Timed]] = timed_rows,
 ) -> BenchChanges:
-    """Return what changed from an older report to a newer one of the same benchmark on the same kind of machine.
+    """Return the changes between two reports of the same benchmark on the same kind of machine.
 
-    A row is judged by the bandwidth of its own run, unless it waits for something else than the memory: small calls,
-    calls of less than 10 us, and what is faster than the memory. These, and experiments that measured no bandwidth, are
-    judged by the fastest peer that took part in both: they are slower where they take longer both beside it and by the
-    clock. Without such a peer the seconds are compared, but calls of less than 10 us are too short to be judged by
-    them, unless they now take 20 us. They count neither as slower nor as equal: `longer` has those whose seconds exceed
-    the limit.
+    A row is judged relative to the bandwidth that was measured in the same run, unless it is not limited by the memory:
+    small cases, calls of less than 10 us, and rows that are faster than the memory. These rows, and experiments without
+    a measured bandwidth, are judged by the fastest peer in both reports: they are slower if they take longer both
+    relative to the peer and in seconds. Without such a peer the seconds are compared, but calls of less than 10 us are
+    too short to be judged by them, unless they now take 20 us. They count neither as slower nor as equal: `longer`
+    contains those whose seconds exceed the limit.
 
     Parameters
     ----------
     new, old : dict
-        Reports of one benchmark.
+        Reports of the same benchmark.
     limit : float
-        Times as slow, from which a row counts as slower.
+        A row counts as slower if it takes more than this many times as long.
     timed : callable
-        Yields the times of a report; by default of one of cases.
+        Yields the times in a report; by default in a report of cases.
 
     Raises
     ------
     ValueError
-        Where the reports are of other benchmarks, values or machines.
+        If the reports are of different benchmarks, dtypes, sizes or machines.
     """
     check_comparable(new, old)
     then = {one.key: one for one in timed(_same_selection(new, old)) if one.seconds and one.ok}
@@ -160,7 +160,7 @@ def bench_changes(
 
 
 def check_comparable(new: dict[str, Any], old: dict[str, Any]) -> None:
-    """Raise where two reports are not of the same benchmark, on the same kind of machine."""
+    """Raise ValueError unless two reports are of the same benchmark on the same kind of machine."""
     for what, one, other in (
         ("benchmark", new.get("experiment", "cases"), old.get("experiment", "cases")),
         ("device", new.get("device", "cpu"), old.get("device", "cpu")),
@@ -180,7 +180,7 @@ def _machine(report: dict[str, Any]) -> str:
 
 
 def _same_selection(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """Return the older report with only the cases that the newer run selected and reached."""
+    """Return the older report, restricted to the cases that the newer run selected and completed."""
     rows = old["rows"]
     if "experiment" not in old:
         threads = {row.get("threads") for row in new["rows"]}
@@ -200,25 +200,25 @@ def _change(then: Timed, now: Timed) -> BenchChange:
     assert then.seconds and now.seconds
     common = then.peers.keys() & now.peers.keys()
     peer = min(common, key=lambda name: then.peers[name], default="")
-    beside = (then.peers[peer] / then.seconds, now.peers[peer] / now.seconds) if peer else None
+    vs_peer = (then.peers[peer] / then.seconds, now.peers[peer] / now.seconds) if peer else None
     short = then.seconds < SHORT and now.seconds < 2 * SHORT
     cached = max(then.fraction or 0, now.fraction or 0) > CACHED
     judged_by, ratios = NOTHING if short else CLOCK, (1 / then.seconds, 1 / now.seconds)
     if then.bandwidth and now.bandwidth and not (short or cached):
         judged_by, ratios = "bandwidth", (ratios[0] / then.bandwidth, ratios[1] / now.bandwidth)
-    elif beside:
-        judged_by, ratios = peer, beside
+    elif vs_peer:
+        judged_by, ratios = peer, vs_peer
     elif then.overall and now.overall and not short:
         judged_by, ratios = "bandwidth", (ratios[0] / then.overall, ratios[1] / now.overall)
     kernel = now.kernel or " -> ".join(dict.fromkeys(filter(None, (then.ran, now.ran))))
     return BenchChange(
         now.op, now.format, kernel, then.seconds, now.seconds, *ratios, now.ok, now.row, judged_by, then.fraction,
-        now.fraction, peer, *(beside or (None, None)),
+        now.fraction, peer, *(vs_peer or (None, None)),
     )  # fmt: skip
 
 
 def _repeats_a_kernel(key: Key, *reports: dict[Key, Timed]) -> bool:
-    """Return whether this row repeats that of one kernel: the fastest of a format, or the default, in all reports."""
+    """Return whether the row of a fastest or default kernel repeats the row of the same kernel in all reports."""
     if key[3] not in _CHOSEN:
         return False
     named = [

@@ -1,4 +1,4 @@
-"""The command `diagsparse bench`, and what the command of any benchmark does: run, show, save, compare with before."""
+"""The command `diagsparse bench`, and the common steps of all benchmark commands: run, show, save, compare."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What a command runs, and how a report of it is read."""
+    """The functions that run a benchmark and interpret its reports."""
 
-    run: Callable[..., Report]  #: by keywords: on which device, whether quickly, and whom to tell the progress
-    text: Callable[[Report], str]  #: its tables for a terminal
-    markdown: Callable[[Report], str]  #: and for the docs
-    pairs: Callable[[Report], Iterator[Pair]]  #: what the summary compares
+    run: Callable[..., Report]  #: has the keywords `device`, `quick` and `progress`
+    text: Callable[[Report], str]  #: returns tables for a terminal
+    markdown: Callable[[Report], str]  #: returns tables for the docs
+    pairs: Callable[[Report], Iterator[Pair]]  #: yields the comparisons of the summary
     plot: Callable[[Report, Any], Any]  #: saves a picture
-    timed: Callable[[Report], Iterator[Timed]] = timed_rows  #: the times by which two reports are compared
+    timed: Callable[[Report], Iterator[Timed]] = timed_rows  #: yields the times by which two reports are compared
 
 
 def cases_on(device: str, name: str | None = None, **options: Any) -> Benchmark:
-    """Return the cases of this name, as they run on a device."""
+    """Return the benchmark of the cases with this name on a device."""
     from .. import plot
     from . import bench, bench_cuda, bench_cuda_tables, bench_tables, plot_cuda
 
@@ -47,9 +47,9 @@ def cases_on(device: str, name: str | None = None, **options: Any) -> Benchmark:
     return Benchmark(partial(bench_cuda.run, name, **options), *read, plot_cuda.plot_bench)
 
 
-# ---- what all benchmarks do -----------------------------------------------------------------------------------------
+# ---- all benchmarks -----------------------------------------------------------------------------------------------
 def benchmark_command(command: Callable[..., bool | None]) -> Callable[..., None]:
-    """Give a command the options of every benchmark, and exit with 1 where a result is wrong or a row got slower."""
+    """Add the common options of benchmarks to a command, and exit with 1 if a result is wrong or a row is slower."""
 
     @click.option("--quick", is_flag=True, help="Small sizes, a few seconds: to see that it works.")
     @click.option(
@@ -73,7 +73,7 @@ def benchmark_command(command: Callable[..., bool | None]) -> Callable[..., None
 
 @dataclass(frozen=True)
 class Invocation:
-    """How the command of a benchmark was called: what all of them have in common."""
+    """The common options with which a benchmark command was called."""
 
     terminal: Terminal
     table: Path | None
@@ -89,33 +89,33 @@ class Invocation:
         stem: str = "",
         **about: Any,
     ) -> bool | None:
-        """Run a benchmark, show and save what it found; or show the report in ``--table``.
+        """Run a benchmark, show and save its report, or show the report in ``--table``.
 
         Parameters
         ----------
         of : callable
-            Returns the benchmark for the device that a report is of.
+            Returns the benchmark for the device of a report.
         quick : bool
-            Small sizes.
+            Use small sizes.
         experiment : str, optional
-            What its reports are called; by default they are of cases.
+            Name of the experiment; by default the report is of cases.
         stem : str
-            Ends the names of its files.
+            Last part of the names of the files.
         **about
-            More that a report says of itself, and by which it can be compared with others.
+            More fields of the report that have to agree in a comparison with another report.
 
         Returns
         -------
         bool or None
-            Whether all results are right, and no row is slower than the limit allows. None where nothing was judged.
+            Whether all results are correct, and no row is slower than the limit allows. None if nothing was compared.
         """
-        before = None if self.since is None else report_in(self.since, experiment)  # now, for it may be written over
+        before = None if self.since is None else report_in(self.since, experiment)  # the file may be overwritten
         terminal = self.terminal
         if self.table is not None:
             report = report_in(self.table, experiment)
             benchmark = of(report.get("device", "cpu"))
             if before is None:
-                terminal.show(benchmark.markdown(report), asked=True)
+                terminal.show(benchmark.markdown(report), requested=True)
                 return None
             changes = self._changes(benchmark, report, before)
             terminal.emit(changes)
@@ -141,14 +141,14 @@ class Invocation:
         return ok
 
     def _changes(self, benchmark: Benchmark, report: Report, before: Report) -> Report:
-        """Show what changed since another report, and return it as plain values."""
+        """Show the changes since another report, and return them as plain values."""
         changed = bench_changes(report, before, self.limit, benchmark.timed)
-        self.terminal.show(f"Since {self.since}\n{changed}", asked=True)
+        self.terminal.show(f"Since {self.since}\n{changed}", requested=True)
         return changed.to_dict()
 
 
 def report_in(path: Path, experiment: str | None = None) -> Report:
-    """Return the report of cases, or of an experiment, that a file holds, or say that it holds none."""
+    """Return the report of cases, or of an experiment, in a file, or raise ValueError."""
     try:
         report = json.loads(path.read_text())
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -161,7 +161,7 @@ def report_in(path: Path, experiment: str | None = None) -> Report:
     return report
 
 
-# ---- the command ----------------------------------------------------------------------------------------------------
+# ---- the command --------------------------------------------------------------------------------------------------
 @click.command("bench")
 @click.argument("name", required=False)
 @click.option("--dtype", type=click.Choice([t.name for t in VALUE_TYPES]), default="float64", help="Of all values.")

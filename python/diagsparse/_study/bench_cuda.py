@@ -1,7 +1,7 @@
-"""The benchmark on a GPU: every kernel of ours against cuSPARSE (CuPy, nvmath), timed by events, checked, with floors.
+"""The GPU benchmark: all kernels of diagsparse, cuSPARSE, CuPy and nvmath, timed by events and checked.
 
-All contenders of a case work on the same values, in memory that lies ready (`plan(..., out=)`), one after another in
-one process. The yardstick is a device-to-device copy of the same run, its bytes read plus its bytes written.
+All contenders of a case use the same values and preallocated memory (`plan(..., out=)`), one after another in one
+process. Times are compared with the bandwidth of a device-to-device copy in the same run (bytes read plus written).
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from .comparison import finite
 from .gpu_clock import copy_bandwidth, time_calls
 from .titles import is_cusparse
 
-_MOST_WORK = {"sequential": 1 << 20, "terms": 2**31 - 1}  # multiply-adds: one is a single thread, one lists all of them
+_MOST_WORK = {
+    "sequential": 1 << 20,
+    "terms": 2**31 - 1,
+}  # multiply-adds: one uses one thread, one lists all
 
 
 def cases(name: str | None = None) -> list[Case]:
-    """Return the cases of a group, or those whose names start so; all by default."""
+    """Return the cases of a group, or those whose names start with `name`; all by default."""
     return bench_cases.chosen(CASES, name, " on a GPU")
 
 
@@ -44,18 +47,18 @@ def run(
     Parameters
     ----------
     name : str, optional
-        A group ("spmv", "spmm", "narrow", "packed", "chain", "spgemm", "syrk", "random", "small"), or how the names of
-        cases start.
+        A group ("spmv", "spmm", "narrow", "packed", "chain", "spgemm", "syrk", "random", "small"), or a prefix of the
+        names of cases.
     dtype : dtype
-        Of all values.
+        The dtype of all values.
     device : str
         ``"cuda"``, ``"cuda:1"``, ...
     quick : bool
-        Small sizes, to see that it works; the figures mean little.
+        Use small sizes, as a test; the times are not meaningful.
     samples : int
-        Timings of each contender; the median is reported.
+        Number of timings of each contender; the median is reported.
     progress : callable, optional
-        Receives the share that is done, and what is being done.
+        Is called with the fraction that is done, and a description of the current step.
 
     Returns
     -------
@@ -109,9 +112,9 @@ def _run_case(
 def _row(
     contender: gpu_peers.Contender, problem: Problem, plain: Problem | None, case: Case, where: Backend, samples: int
 ) -> dict[str, Any] | None:
-    """Return what one contender reaches; of ours also the time that its kernel takes for the counterpart.
+    """Return the result of one contender; for diagsparse also the time of the same kernel for the counterpart.
 
-    None where another of our kernels would run in its place: that one has a row of its own.
+    Return None if another kernel of diagsparse would run instead: that kernel has its own row.
     """
     library, format, kernel, prepare = contender
     row: dict[str, Any] = {"library": library, "format": format, "kernel": kernel, "ok": False, "floor_nbytes": 0}
@@ -120,10 +123,10 @@ def _row(
         call = prepare()
         if bench_problem.kernel_of(call, kernel) != kernel:
             return None
-        made = call()
+        result = call()
         if format == "dia" and library == "diagsparse":
-            row["floor_nbytes"] = problem.floor(made)
-        row["error"] = finite(error := problem.error(made))
+            row["floor_nbytes"] = problem.floor(result)
+        row["error"] = finite(error := problem.error(result))
         seconds = time_calls(call, where, samples)
         row |= {"seconds": median(seconds), "best": min(seconds)}
         if plain and library == "diagsparse":
@@ -131,13 +134,13 @@ def _row(
             error = max(error, plain.error(call()))
             row["counterpart_seconds"] = case.times * median(time_calls(call, where, samples))
         row["ok"] = error <= 1
-    except Exception as failure:  # what a peer cannot do is part of the comparison
+    except Exception as failure:  # limits of a peer are part of the comparison
         row["failed"] = f"{type(failure).__name__}: {failure}"[:300]
     return row
 
 
 def _contenders(case: Case, problem: Problem, where: Backend) -> Iterator[gpu_peers.Contender]:
-    """Yield every kernel of ours that has a part in the case, then the others' libraries."""
+    """Yield all kernels of diagsparse for a case, then the other libraries."""
     op = {"power": "chain", "syrk": "matmul"}.get(case.op, case.op)
     work = problem.A.nnz * (len(problem.right.offsets) if op == "matmul" else 1)
     for format in case.formats:
@@ -146,7 +149,7 @@ def _contenders(case: Case, problem: Problem, where: Backend) -> Iterator[gpu_pe
         for kernel in where.core.kernels(format)[op]:
             if work > _MOST_WORK.get(kernel, work):
                 continue
-            if is_cusparse(kernel) and case.values:  # it has one type for all
+            if is_cusparse(kernel) and case.values:  # cuSPARSE needs the same dtype for A and x
                 continue
             yield "diagsparse", format, kernel, partial(problem.call, format, kernel)
     yield from gpu_peers.contenders(case.op, case.columns, problem.operands)

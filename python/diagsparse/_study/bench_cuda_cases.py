@@ -1,4 +1,4 @@
-"""The cases of the GPU's benchmark."""
+"""The cases of the GPU benchmark."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .bench_cases import BaseCase, band, constants, random, stencil, symmetric
 
 @dataclass(frozen=True)
 class Case(BaseCase):
-    """A case of the GPU's benchmark; its `op` may also be "syrk", the lower triangle of A A^T, or "power", A^k x."""
+    """A case of the GPU benchmark; `op` may also be "syrk", the lower triangle of A A^T, or "power", A^k x."""
 
     formats: tuple[str, ...] = ("dia", "hm", "cdm", "csr")
-    columns: int = 0  #: of x, in C order; 0: it is a vector
-    values: str = ""  #: the dtype of A's values, where it is another than that of all else
+    columns: int = 0  #: number of columns of x, in C order; 0 for a vector
+    values: str = ""  #: dtype of the values of A, if it differs from that of x
     layout: Mapping[str, Any] = field(default_factory=dict)  #: options of the formats
     power: int = 0  #: k of A^k x
 
     @property
     def counterpart(self) -> str:
-        """What each of our kernels is also compared with, in words: the same product without what the case is about."""
+        """The product with which each kernel is also compared: the same without the special property of the case."""
         if self.op == "syrk":
             return "whole product"
         if self.power:
@@ -35,7 +35,7 @@ class Case(BaseCase):
 
     @property
     def times(self) -> int:
-        """How often the counterpart runs for one run of the case."""
+        """The number of counterparts that are equivalent to one run of the case."""
         return self.columns or self.power or 1
 
 

@@ -1,4 +1,4 @@
-"""The GPU benchmark's report as text for a terminal and as Markdown for the docs; both read the same JSON."""
+"""Reports of the GPU benchmark as text for a terminal and as Markdown for the docs, from the same JSON."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _PEERS = {"cupy": "CuPy"}
 
 
 def text(report: dict[str, Any]) -> str:
-    """Return a table for each case, the fastest first and what failed last."""
+    """Return a table for each case, with the fastest rows first and failures last."""
     blocks = [machine(report)]
     for rows in _cases(report):
         first = rows[0]
         title = f"{first['case']}   {_OPS[first['op']]}   {first['what']}, {first['diagonals']} diagonals"
-        beside = [name] if (name := first.get("counterpart")) else []
-        cells = [["", "kernel", "time", "vs cuSPARSE", "of copy", *beside, "error / bound"]]
+        counterpart = [name] if (name := first.get("counterpart")) else []
+        cells = [["", "kernel", "time", "vs cuSPARSE", "of copy", *counterpart, "error / bound"]]
         failed = [row for row in rows if row["failed"]]
         for row in sorted((row for row in rows if not row["failed"]), key=lambda row: row["seconds"]):
             cells.append(
                 [_name(row), row["kernel"], _seconds(row), columns.times(row["vs_cusparse"]), _of_copy(row)]
-                + [_counterpart(row)] * len(beside)
+                + [_counterpart(row)] * len(counterpart)
                 + [columns.error(row["error"]) + "  FAILED" * (not row["ok"])]
             )
-        lines = [title, *columns.columns(cells, "<<>>>" + ">" * len(beside) + ">")]
+        lines = [title, *columns.columns(cells, "<<>>>" + ">" * len(counterpart) + ">")]
         lines += [shorten(f"{_name(row)} {row['kernel']} - {row['failed']}", 100, placeholder=" ...") for row in failed]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
@@ -42,8 +42,17 @@ def text(report: dict[str, Any]) -> str:
 
 def markdown(report: dict[str, Any]) -> str:
     """Return Markdown: the summary, then a line for each case and kernel."""
-    beside = _has_counterparts(report)
-    head = ["operation", "matrix", "format", "kernel", "time", "vs cuSPARSE", "of copy", *["counterpart"] * beside]
+    compared = _has_counterparts(report)
+    head = [
+        "operation",
+        "matrix",
+        "format",
+        "kernel",
+        "time",
+        "vs cuSPARSE",
+        "of copy",
+        *["counterpart"] * compared,
+    ]
     lines = [head]
     for rows in _cases(report):
         for row in sorted(rows, key=lambda row: row["seconds"] or 1e9):
@@ -55,17 +64,17 @@ def markdown(report: dict[str, Any]) -> str:
                 columns.times(row["vs_cusparse"]),
                 _of_copy(row),
             ]
-            lines.append(cells + [_named_counterpart(row)] * beside)
-    return f"{summary(report)}\n\n{columns.markdown(lines, '<<<<>>>' + '>' * beside)}\n"
+            lines.append(cells + [_named_counterpart(row)] * compared)
+    return f"{summary(report)}\n\n{columns.markdown(lines, '<<<<>>>' + '>' * compared)}\n"
 
 
 def pairs(report: dict[str, Any]) -> Iterator[Pair]:
-    """Yield the fastest of the diagonal formats beside the fastest of each peer, case by case."""
+    """Yield the fastest diagonal format and the fastest row of each peer, case by case."""
     for rows in _cases(report):
         right = [row for row in rows if row["ok"]]
         ours = min(filter(None, (_fastest(rows, format) for format in _FORMATS)), key=_time, default=None)
         peers: dict[str, float] = {}
-        for row in sorted(right, key=_time, reverse=True):  # the fastest one stays
+        for row in sorted(right, key=_time, reverse=True):  # the fastest one is the last one
             if is_cusparse(row["kernel"]):
                 peers["cuSPARSE"] = row["seconds"]
             elif row["library"] != "diagsparse":
@@ -76,15 +85,23 @@ def pairs(report: dict[str, Any]) -> Iterator[Pair]:
 
 
 def summary(report: dict[str, Any]) -> str:
-    """Return one Markdown table: the best kernel of each diagonal format beside cuSPARSE, CuPy and nvmath."""
-    beside = _has_counterparts(report)
+    """Return a Markdown table: the best kernel of each diagonal format, cuSPARSE, CuPy and nvmath."""
+    compared = _has_counterparts(report)
     others: dict[str, Callable[[dict[str, Any]], bool]] = {
         "cuSPARSE": lambda row: is_cusparse(row["kernel"]),  # its fastest
         "CuPy csr": lambda row: (row["library"], row["format"]) == ("cupy", "csr"),
     }
     if any(row["library"] == "nvmath" for row in report["rows"]):
         others["nvmath dia"] = lambda row: row["library"] == "nvmath"
-    head = ["operation", "matrix", *_FORMATS, *others, "best vs cuSPARSE", "of copy", *["counterpart"] * beside]
+    head = [
+        "operation",
+        "matrix",
+        *_FORMATS,
+        *others,
+        "best vs cuSPARSE",
+        "of copy",
+        *["counterpart"] * compared,
+    ]
     lines = [head]
     for rows in _cases(report):
         fastest = [_fastest(rows, format) for format in _FORMATS]
@@ -95,12 +112,12 @@ def summary(report: dict[str, Any]) -> str:
         ]
         cells = [*_product(rows[0]), *map(_seconds, fastest), *(_outcome(row) if row else "" for row in theirs)]
         cells += [columns.times(best["vs_cusparse"]), _of_copy(best)] if best else ["", ""]
-        lines.append(cells + [_named_counterpart(best) if best else ""] * beside)
+        lines.append(cells + [_named_counterpart(best) if best else ""] * compared)
     return f"{machine(report)}.\n\n{columns.markdown(lines, '<<' + '>' * (len(head) - 2))}"
 
 
 def machine(report: dict[str, Any]) -> str:
-    """Return one line: GPU, versions, precision, copy bandwidth, date."""
+    """Return a line: GPU, versions, precision, copy bandwidth, date."""
     return "; ".join(
         [
             devices(report),
@@ -114,7 +131,7 @@ def machine(report: dict[str, Any]) -> str:
 
 
 def devices(report: dict[str, Any]) -> str:
-    """Return the GPU and the versions of what runs on it."""
+    """Return the GPU and the versions of the libraries."""
     h, v = report["hardware"], report["versions"]
     names = {"cuda runtime": "CUDA", "cusparse": "cuSPARSE", "cupy": "CuPy", "nvmath": "nvmath"}
     versions = ", ".join([release(v), *(f"{names[name]} {v[name]}" for name in names if v.get(name))])
@@ -127,7 +144,7 @@ def _cases(report: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
 
 
 def _fastest(rows: list[dict[str, Any]], format: str) -> dict[str, Any] | None:
-    """Return the row of a format's fastest kernel that gave the right result."""
+    """Return the row of the fastest kernel of a format with a correct result."""
     mine = [row for row in rows if row["library"] == "diagsparse" and row["format"] == format and row["ok"]]
     return min(mine, key=_time, default=None)
 
@@ -145,7 +162,7 @@ def _outcome(row: dict[str, Any]) -> str:
 
 
 def _of_copy(row: dict[str, Any]) -> str:
-    """Return the speed beside a copy's, of our own kernels on diagonals and entries."""
+    """Return the speed relative to a copy, for kernels of diagsparse."""
     ours = row["library"] == "diagsparse" and not is_cusparse(row["kernel"])
     return columns.digits(row["fraction"]) if ours and row["fraction"] else ""
 
@@ -155,7 +172,7 @@ def _has_counterparts(report: dict[str, Any]) -> bool:
 
 
 def _counterpart(row: dict[str, Any]) -> str:
-    """Return the time of the counterpart by the same kernel, and how many times the row's own it is."""
+    """Return the time of the counterpart by the same kernel, and its ratio to the time of the row."""
     seconds = row.get("counterpart_seconds")
     return f"{columns.seconds(seconds)}, {columns.times(row['vs_counterpart'])}" if seconds else ""
 

@@ -1,6 +1,6 @@
-"""One product of the GPU's benchmark: its operands, the calls that are timed, what they must give, its work and bytes.
+"""One product of the GPU benchmark: its operands, the timed calls, the expected result, and its work and bytes.
 
-Every call goes into memory that lies ready.
+All calls write to preallocated memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .sampled import Power, SampledMatmul, SampledMatvec
 
 
 class Problem:
-    """The product of SciPy's matrix A with a vector, a block or a matrix (None: A's own transpose), or a triangle."""
+    """The product of a SciPy matrix A with a vector, a block or a matrix (None: A^T), or a triangle of it."""
 
     def __init__(
         self,
@@ -36,9 +36,9 @@ class Problem:
         self.A, self.where, self.triangle, self.layout, self.power = A, where, triangle, layout, power
         self.with_itself = right is None
         self.right = right = A.T if right is None else right
-        #: of a result: the largest error over its bound
+        #: returns the largest error of a result, divided by its bound
         self.error: Callable[[Any], float] = self._check()
-        self._kept: dict[str, tuple[Any, Any]] = {}  # the operands in the format at hand
+        self._held: dict[str, tuple[Any, Any]] = {}  # the operands in the current format
         self._defaults: dict[str, str] = {}  # kernels
 
     def _check(self) -> Callable[[Any], float]:
@@ -49,12 +49,12 @@ class Problem:
         return SampledMatmul(self.A, self.right, self.triangle)
 
     def operands(self, format: str) -> tuple[Any, Any]:
-        """Return A and its right operand on the GPU, in a format; the ones in another format are dropped."""
-        if format not in self._kept:
-            self._kept.clear()
+        """Return A and its right operand on the GPU in a format; those in another format are freed."""
+        if format not in self._held:
+            self._held.clear()
             left = self._put(self.A, format)
-            self._kept[format] = left, left.T if self.with_itself else self._put(self.right, format)
-        return self._kept[format]
+            self._held[format] = left, left.T if self.with_itself else self._put(self.right, format)
+        return self._held[format]
 
     def _put(self, operand: Any, format: str) -> Any:
         if _dense(operand):
@@ -63,7 +63,7 @@ class Problem:
         return put.asformat(format, **self.layout) if self.layout and put._format.packs else put
 
     def call(self, format: str, kernel: str) -> Callable[[], Any]:
-        """Return the product by one of our kernels."""
+        """Return a call that computes the product by a kernel of diagsparse."""
         left, right = self.operands(format)
         if isinstance(right, SparseArray):
             plan = plan_matmul(left, right, triangle=self.triangle, kernel=kernel)
@@ -75,14 +75,14 @@ class Problem:
         return partial(plan_matvec(left, kernel=kernel or None), right, out=y)
 
     def default_kernel(self, format: str) -> str:
-        """Return which of our kernels runs in a format where none is named; "" if this product cannot be planned.
+        """Return the default kernel of a format; "" if this product cannot be planned.
 
-        Planned once, and dropped, so that the timed products have all memory.
+        It is planned once, and the plan is freed so that all memory is available for the timed products.
         """
         if format not in self._defaults:
             try:
                 self._defaults[format] = self._default_kernel(format)
-            except Exception:  # the row of each kernel has its own error
+            except Exception:  # the row of each kernel reports its own error
                 self._defaults[format] = ""
         return self._defaults[format]
 
@@ -92,15 +92,15 @@ class Problem:
             return plan_matmul(left, right, triangle=self.triangle).kernel
         return left.kernels("chain" if self.power else "matvec")[0]
 
-    def floor(self, made: Any) -> int:
-        """Return the bytes that it moves at least in the diagonal layout: stored values once, vectors once."""
+    def floor(self, result: Any) -> int:
+        """Return the bytes that are moved at least in the diagonal layout: stored values and vectors once."""
         if self.layout:
-            return sum(part.nbytes for part in (self.operands("dia")[0].values, self.right, made))
+            return sum(part.nbytes for part in (self.operands("dia")[0].values, self.right, result))
         operands = [self.A] if self.with_itself else [self.A, self.right]
-        return sum(M.nbytes if _dense(M) else M.dtype.itemsize * M.nnz for M in (*operands, made))
+        return sum(M.nbytes if _dense(M) else M.dtype.itemsize * M.nnz for M in (*operands, result))
 
     def work(self) -> int:
-        """Return the multiply-adds, taken diagonal by diagonal."""
+        """Return the number of multiply-adds of the product by diagonals."""
         rows, inner = self.A.shape
         a = np.asarray(self.A.offsets, dtype=np.int64)[:, None]
         if _dense(self.right):
@@ -115,9 +115,9 @@ class Problem:
         return int(np.maximum(lengths, 0).sum())
 
 
-def kernel_of(call: Callable[[], Any], asked: str) -> str:
-    """Return which kernel a call of a plan runs; of any other call, the one that was asked for."""
-    return str(getattr(getattr(call, "func", None), "kernel", asked))
+def kernel_of(call: Callable[[], Any], requested: str) -> str:
+    """Return the kernel of a planned call; the requested one for all other calls."""
+    return str(getattr(getattr(call, "func", None), "kernel", requested))
 
 
 def _dense(operand: Any) -> bool:
@@ -125,7 +125,7 @@ def _dense(operand: Any) -> bool:
 
 
 def of_case(case: Case, dtype: np.dtype, scale: float, where: Backend) -> Problem:
-    """Return what a case multiplies, at most as large as the case says."""
+    """Return the product of a case, with its size multiplied by `scale`."""
     A = case.make(scale, 0, np.dtype(case.values or dtype))
     if case.op == "syrk":
         return Problem(A, None, where, "lower")
@@ -137,7 +137,7 @@ def of_case(case: Case, dtype: np.dtype, scale: float, where: Backend) -> Proble
 
 
 def counterpart(case: Case, problem: Problem) -> Problem | None:
-    """Return the same product without what the case is about; of a block the product with its first column."""
+    """Return the same product without the special property of the case; for a block, that with its first column."""
     A, right = problem.A, problem.right
     if not case.counterpart:
         return None

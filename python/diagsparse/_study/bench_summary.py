@@ -1,6 +1,6 @@
-"""The end of every benchmark: per operation, how many times as fast as each peer, the best and the worst row, failures.
+"""The summary of a benchmark: for each operation the mean speedup over each peer, the best and worst row, failures.
 
-A report's module says what is compared, `pairs`; all else is here.
+Each kind of report has a function `pairs` that yields the comparisons.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 from .._show import columns
 from .steps import ended
 
-_SHOWN = 4  # failures that are named
+_SHOWN = 4  # largest number of failures that are listed
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One time of ours beside a peer's, in one row of a report."""
+    """The comparison of a time of diagsparse with that of a peer, in one row of a report."""
 
     operation: str
     row: str
     ours: str
     peer: str
-    ratio: float  #: the peer's time over ours
+    ratio: float  #: time of the peer divided by that of diagsparse
 
 
 Pairs = Callable[[dict[str, Any]], Iterator[Pair]]
@@ -33,15 +33,15 @@ Pairs = Callable[[dict[str, Any]], Iterator[Pair]]
 def summarize(report: dict[str, Any], pairs: Pairs) -> dict[str, Any]:
     """Return the summary of a report as plain values.
 
-    ``operations``: for each its name, ``ours`` (what of ours took part), ``means`` (peer: the geometric mean of how
-    many times as fast ours is), ``rows`` (how many), and the ``best`` and ``worst`` row beside any peer. ``failed``:
-    what failed or was wrong, in words. ``interrupted`` and ``left`` as in the report.
+    ``operations``: for each its name, ``ours`` (the formats of diagsparse), ``means`` (peer: geometric mean of the
+    speedups), ``rows`` (their number), and the ``best`` and ``worst`` row relative to any peer. ``failed``:
+    descriptions of failures and wrong results. ``interrupted`` and ``left``: as in the report.
     """
-    found: dict[str, list[Pair]] = {}
+    by_operation: dict[str, list[Pair]] = {}
     for pair in pairs(report):
-        found.setdefault(pair.operation, []).append(pair)
+        by_operation.setdefault(pair.operation, []).append(pair)
     return {
-        "operations": [_operation(name, some) for name, some in found.items()],
+        "operations": [_operation(name, some) for name, some in by_operation.items()],
         "failed": list(_failures(report)),
         "interrupted": report["interrupted"],
         "left": report["left"],
@@ -63,7 +63,7 @@ def _operation(name: str, pairs: list[Pair]) -> dict[str, Any]:
 
 
 def _failures(report: dict[str, Any]) -> Iterator[str]:
-    """Yield in words what failed or gave a wrong result, of ours and of peers."""
+    """Yield descriptions of failures and wrong results, of diagsparse and of peers."""
     for row in report["rows"]:
         failed = row.get("failed")
         if isinstance(failed, dict):
@@ -100,7 +100,7 @@ def markdown(summary: dict[str, Any]) -> str:
 
 
 def _means(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return the peers, and for each operation its name, its rows, the means beside each peer, and its ends."""
+    """Return the peers, and for each operation its name, number of rows, means, and best and worst row."""
     peers = list(dict.fromkeys(peer for one in summary["operations"] for peer in one["means"]))
     return peers, [
         [

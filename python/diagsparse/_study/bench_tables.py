@@ -1,4 +1,4 @@
-"""The benchmark's report as text for a terminal and as Markdown for the docs; both read the same JSON."""
+"""Reports of the CPU benchmark as text for a terminal and as Markdown for the docs, from the same JSON."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def markdown(report: dict[str, Any]) -> str:
 
 
 def summary(report: dict[str, Any]) -> str:
-    """Return one Markdown table of `hm` beside SciPy and MKL over all cases, with the machine above it."""
+    """Return the machine, and a Markdown table of `hm`, SciPy and MKL for all cases."""
     wanted = ["hm", "hm planned", "SciPy dia", "SciPy csr", "MKL csr"]
     labels = [name for name in wanted if any(label(row) == name for row in report["rows"])]
     return f"{machine(report)}.\n\n" + _table(report["rows"], labels, ["of read bandwidth"], with_operation=True)
 
 
 def pairs(report: dict[str, Any]) -> Iterator[Pair]:
-    """Yield `hm` beside SciPy and MKL, case by case; small cases, where a call is all that counts, apart."""
+    """Yield `hm` compared with SciPy and MKL, case by case; small cases, dominated by call overhead, separately."""
     for _, group in _groups(report["rows"]):
         hm = next((row for row in group if label(row) == "hm"), None)
         for row in group if hm else ():
@@ -91,7 +91,7 @@ def _table(rows: list[dict[str, Any]], labels: list[str], shares: list[str], wit
 
 
 def machine(report: dict[str, Any]) -> str:
-    """Return one line: processor, versions, precision, bandwidth, date."""
+    """Return a line: processor, versions, precision, bandwidth, date."""
     h, v = report["hardware"], report["versions"]
     named = {"scipy": "SciPy", "numpy": "NumPy", "mkl": "MKL"}
     read: dict[int, list[float]] = {}

@@ -1,4 +1,4 @@
-"""What changed between two comparisons of the same matrix."""
+"""The changes between two comparisons of the same matrix."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class Changes:
     def to_dict(self) -> dict[str, Any]:
         """Return all as plain values, ready for JSON."""
         rows = [asdict(row) | {"slower": row.slower} for row in self.rows]
-        told = {"gone": self.gone, "new": self.new, "limit": self.limit, "warning": self.warning, "ok": self.ok}
-        return {"name": self.name, "rows": rows, **told}
+        text = {"gone": self.gone, "new": self.new, "limit": self.limit, "warning": self.warning, "ok": self.ok}
+        return {"name": self.name, "rows": rows, **text}
 
     def __repr__(self) -> str:
         return f"<changes of {self.name}: {len(self.rows)} rows, {len(self.slower)} slower than {self.limit}x>"
@@ -79,10 +79,10 @@ class Changes:
         far = row.slower > self.limit or row.slower < 1 / self.limit
         times, word = (row.slower, "slow") if row.slower > 1 else (1 / row.slower, "fast")
         change = f"{columns.digits(times)}x as {word}"
-        told = (change if far else "as before") + ("" if row.ok else "   FAILED")
+        text = (change if far else "as before") + ("" if row.ok else "   FAILED")
         seconds = columns.seconds(row.then), columns.seconds(row.now)
         ratios = f"{columns.digits(row.ratio_then)}x", f"{columns.digits(row.ratio_now)}x"
-        return [TITLES[row.op], row.format, row.kernel, *seconds, *ratios, told]
+        return [TITLES[row.op], row.format, row.kernel, *seconds, *ratios, text]
 
     def _notes(self) -> list[str]:
         notes = [f"Note: {self.warning}"] if self.warning else []
@@ -104,8 +104,8 @@ def changes(new: Any, old: Any, limit: float) -> Changes:
     before = old if isinstance(old, Mapping) else saved(Path(old))
     now = new.to_dict()
     if differing := [field for field in _SAME if before.get(field) != now[field]]:
-        told = ", ".join(f"{field} {before.get(field)} then, {now[field]} now" for field in differing)
-        raise ValueError(f"since: the comparisons differ in: {told}")
+        text = ", ".join(f"{field} {before.get(field)} then, {now[field]} now" for field in differing)
+        raise ValueError(f"since: the comparisons differ in: {text}")
     then, here = (dict(_ours(one["rows"])) for one in (before, now))
     rows = [
         Change(*key, then[key]["seconds"], row["seconds"], then[key]["ratio"], row["ratio"], row["ok"])

@@ -111,7 +111,7 @@ def compare_command(
     values, ok = result.to_dict() | {"advice": advice.to_dict()}, result.ok
     if before is not None:
         changed = result.since(before, limit=limit or LIMIT)
-        terminal.show(f"\nSince {since}\n{changed}", asked=True)
+        terminal.show(f"\nSince {since}\n{changed}", requested=True)
         values, ok = values | {"changes": changed.to_dict()}, ok and changed.ok
     terminal.save(
         values,
@@ -168,7 +168,7 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
     name = matrix_name(file)
     others = columns.columns(_others(structure, csr), "<<>>><")
     lines = [structure.describe(name), *columns.columns(rows, "<>>"), *others, advice.advice]
-    terminal.show("\n".join(lines), asked=True)
+    terminal.show("\n".join(lines), requested=True)
     terminal.emit({"name": name, **structure.to_dict(), "advice": advice.to_dict()})
 
 
@@ -207,7 +207,7 @@ def recommend_command(
         read_floats(file, max_bytes=max_bytes), op, device=terminal.device, products=products,
         formats=formats or None, tune=tune, narrow=narrow, reorder=reorder, max_bytes=max_bytes,
     )  # fmt: skip
-    terminal.show(str(advice), asked=True)
+    terminal.show(str(advice), requested=True)
     terminal.emit(advice.to_dict())
 
 
@@ -232,5 +232,5 @@ def convert(terminal: Terminal, source: Path, target: Path, format: str | None, 
 def config_command(terminal: Terminal) -> None:
     """Print versions, the instruction set in use, the number of threads, and the devices."""
     entries = config()
-    terminal.show("\n".join(columns.columns([[name, value] for name, value in entries.items()], "<<")), asked=True)
+    terminal.show("\n".join(columns.columns([[name, value] for name, value in entries.items()], "<<")), requested=True)
     terminal.emit(dict(entries))

@@ -100,7 +100,7 @@ class Comparison:
         None if the matrix has no entries, or if no result is correct.
         """
         best, product = self.best("matvec"), self.best("matmul")
-        if best and product:  # one format for both, where that costs little
+        if best and product:  # the same format for both, if it is almost as fast
             same = [r for r in self.of("matmul") if r.format == best.format and r.seconds < 1.25 * product.seconds]
             product = same[0] if same else product
         csr = next((row for row in self.of("matvec") if (row.format, row.kernel) == ("scipy", "csr")), None)
@@ -145,14 +145,14 @@ class Comparison:
 
     def save(self, path: str | Path) -> Path:
         """Write `to_dict()` as JSON, or only the rows if the path ends in ``.csv``, and return the path."""
-        path, told = Path(path), self.to_dict()
+        path, values = Path(path), self.to_dict()
         if path.suffix == ".csv":
             with path.open("w", newline="") as file:
                 rows = csv.DictWriter(file, [*Row.__dataclass_fields__, "ok"])
                 rows.writeheader()
-                rows.writerows(told["rows"])
+                rows.writerows(values["rows"])
         else:
-            path.write_text(json.dumps(told, indent=1) + "\n")
+            path.write_text(json.dumps(values, indent=1) + "\n")
         return path
 
     def since(self, old: Comparison | Mapping[str, Any] | str | Path, *, limit: float = LIMIT) -> Changes:
@@ -215,9 +215,9 @@ class Comparison:
                 longest = max(row.ratio for row in rows)
                 bars = [display.bar(row.ratio / longest, not row.ours) for row in rows]
                 cells = [_cells(row, "") for row in rows]
-                told = [[*some[:4], bar, *some[4:]] for some, bar in zip(cells, bars, strict=True)]
+                cells = [[*some[:4], bar, *some[4:]] for some, bar in zip(cells, bars, strict=True)]
                 blocks.append(
-                    f"<div><code>{escape(title)}</code>{display.table([*_HEAD[:4], '', *_HEAD[4:]], told)}</div>"
+                    f"<div><code>{escape(title)}</code>{display.table([*_HEAD[:4], '', *_HEAD[4:]], cells)}</div>"
                 )
             blocks += [display.lines(skipped)] if skipped else []
         return display.page(repr(self), [], *blocks, display.lines(self._notes()))
@@ -242,10 +242,10 @@ class Comparison:
         failed = [f"{row.format} {row.kernel} ({TITLES[row.op]})" for row in self.rows if not row.ok]
         if failed:
             notes.append(f"CHECK FAILED: {', '.join(failed)}: the error exceeds its bound")
-        if (found := self.measured) is None:
+        if (measured := self.measured) is None:
             return notes
-        ties = [f"Equally fast, within 10 %: {', '.join(found['ties'])}"] if found["ties"] else []
-        return [*notes, self._fastest_here(found), *ties]
+        ties = [f"Equally fast, within 10 %: {', '.join(measured['ties'])}"] if measured["ties"] else []
+        return [*notes, self._fastest_here(measured), *ties]
 
     def _fastest_here(self, a: dict[str, Any]) -> str:
         product = f"{a['matmul_format']}, {columns.digits(a['matmul_ratio'])}x" if (a["matmul_ratio"] or 0) > 1 else ""
@@ -268,7 +268,7 @@ def _rate(bandwidth: float) -> str:
 
 
 def _cells(row: Row, bar: str) -> list[str]:
-    """Return what is shown of a row, under `_HEAD`."""
+    """Return the cells of a row, with the columns of `_HEAD`."""
     return [
         row.format,
         row.kernel,

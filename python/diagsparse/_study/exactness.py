@@ -1,4 +1,4 @@
-"""How exact a result is: its error against SciPy's, over the bound that rounding sets."""
+"""The accuracy of results: the error relative to SciPy's result, divided by the bound for rounding errors."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import scipy.sparse as sp
 
 from .._matrix.sparse_array import SparseArray
 
-_BLOCK = 1 << 24  # entries of a product that are checked at a time
+_BLOCK = 1 << 24  # number of entries of a product that are checked at a time
 
 
 def vector(n: int, dtype: Any) -> np.ndarray:
-    """Return a random vector without zeros, the same each time; complex where `dtype` is."""
+    """Return a random vector without zeros, the same for each call; complex if `dtype` is complex."""
     rng = np.random.default_rng(1)
     x = rng.uniform(0.1, 1.0, n) * rng.choice([-1, 1], n)
     return (x * (1 + 1j) if np.dtype(dtype).kind == "c" else x).astype(dtype)
@@ -22,16 +22,17 @@ def vector(n: int, dtype: Any) -> np.ndarray:
 def rounding(terms: int, dtype: Any) -> float:
     """Return c such that two ways of summing `terms` products differ by at most ``c sum |a_i| |x_i|``.
 
-    Each way errs by at most ``terms u sum |a_i| |x_i|`` (u = eps / 2, first order) whatever its
-    order, fused or not; together by ``terms eps``, and 4 more leave room for higher orders.  A
-    complex sum is two real ones of twice the terms; the modulus of two equal errors is sqrt(2) of one.
+    Each sum has an error of at most ``terms u sum |a_i| |x_i|`` (u = eps / 2, first order) for any order of the terms,
+    with or without fused operations. Two sums differ by at most ``terms eps``, and the additional 4 eps are for higher
+    orders. A complex sum consists of two real sums with twice as many terms, and the modulus of two equal errors is
+    sqrt(2) times each of them.
     """
     dtype = np.dtype(dtype)
     return float((terms + 4) * np.finfo(dtype).eps * (2 * 2**0.5 if dtype.kind == "c" else 1.0))
 
 
 def error_over_bound(y: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> float:
-    """Return the largest ``|y - expected| / bound``: 0 where they are equal, inf where a bound of 0 is missed."""
+    """Return the largest ``|y - expected| / bound``: 0 for equal values, inf if a bound of 0 is exceeded."""
     if y.shape != expected.shape:
         return float("inf")
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -48,7 +49,7 @@ def _longest_row(A: Any) -> int:
 class MatvecCheck:
     """Check of y = A x against SciPy: ``|y - y_ref| <= (k + 4) eps (|A| |x|)``, k the longest row.
 
-    ``check(y)`` returns the largest error over its bound, which holds up to 1.
+    ``check(y)`` returns the largest error divided by its bound; the result is correct up to 1.
     """
 
     def __init__(self, A: Any, x: np.ndarray) -> None:
@@ -57,15 +58,15 @@ class MatvecCheck:
         self.bound = rounding(_longest_row(A), self.expected.dtype) * (abs(A) @ np.abs(x))
 
     def __call__(self, y: np.ndarray) -> float:
-        """Return the largest error of `y`, over its bound."""
+        """Return the largest error of `y`, divided by its bound."""
         return error_over_bound(y, self.expected, self.bound)
 
 
 class MatmulCheck:
     """Check of C = A B against SciPy: ``|C - C_ref| <= (k + 4) eps (|A| |B|)``, k the longest row of A.
 
-    ``check(C)`` returns the largest error over its bound, for every element, stored or not. It works on
-    blocks of rows, so that its memory stays small beside C's.
+    ``check(C)`` returns the largest error of all elements, stored or not, divided by its bound. Blocks of rows are
+    checked one after another, so that this needs little memory compared with C.
     """
 
     def __init__(self, A: Any, B: Any) -> None:
@@ -77,25 +78,25 @@ class MatmulCheck:
         most = np.minimum(ones @ lengths, self._b.shape[1]).cumsum()
         cuts = np.searchsorted(most, np.arange(_BLOCK, most[-1] if len(most) else 0, _BLOCK))
         self._cuts = np.unique(np.concatenate(([0], cuts, [self._a.shape[0]])))
-        self._kept: dict[int, tuple[Any, Any]] = {}
+        self._cached: dict[int, tuple[Any, Any]] = {}
         self._room = _BLOCK
 
     def _block(self, start: int, stop: int) -> tuple[Any, Any]:
-        """Return rows of the expected product and of the inverse of the bound; keep as many as there is room for."""
-        if start in self._kept:
-            return self._kept[start]
+        """Return rows of the expected product and of the inverse of the bound, cached as long as there is room."""
+        if start in self._cached:
+            return self._cached[start]
         rows = self._a[start:stop]
         expected, inverse = rows @ self._b, abs(rows) @ self._magnitude
         with np.errstate(divide="ignore"):
             inverse.data = 1 / (self._rounding * inverse.data)
-        for made in (expected, inverse):
-            made.sort_indices()
+        for matrix in (expected, inverse):
+            matrix.sort_indices()
         if (room := self._room - expected.nnz) >= 0:
-            self._kept[start], self._room = (expected, inverse), room
+            self._cached[start], self._room = (expected, inverse), room
         return expected, inverse
 
     def __call__(self, C: Any) -> float:
-        """Return the largest error of `C`, over its bound."""
+        """Return the largest error of `C`, divided by its bound."""
         if C.shape != (self._a.shape[0], self._b.shape[1]):
             return float("inf")
         csr = C.to_scipy("csr") if isinstance(C, SparseArray) else C.tocsr()
@@ -107,6 +108,6 @@ class MatmulCheck:
         off = abs(rows - expected)
         off.eliminate_zeros()
         ratio = off.multiply(inverse)
-        if ratio.nnz < off.nnz or np.isnan(ratio.data).any():  # a value where the bound is 0; NaN
+        if ratio.nnz < off.nnz or np.isnan(ratio.data).any():  # a nonzero error with a bound of 0, or NaN
             return float("inf")
         return float(ratio.data.max(initial=0))

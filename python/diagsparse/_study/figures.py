@@ -1,4 +1,4 @@
-"""What all pictures share: the colours, figures without a display, and how they are written."""
+"""The style of all pictures: colours, figures without a display, logarithmic axes, and saving."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-# Okabe and Ito: told apart by colour-blind readers; in print the markers help.
+# The palette of Okabe and Ito, which is suitable for colour-blind readers; in print, the markers help.
 BLUE, ORANGE, GREEN, PURPLE, YELLOW, SKY, GREY = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#9a9a9a",
 )  # fmt: skip
@@ -18,13 +18,13 @@ _STYLE: Any = {
     "legend.fontsize": 7, "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False,
     "lines.linewidth": 1,
 }  # fmt: skip
-_ROOMY = 2.2  # decades on a logarithmic axis up to which 2 and 5 are labelled, too
+_ROOMY = 2.2  # largest number of decades on a logarithmic axis for which 2 and 5 are labelled as well
 
 
 def new_figure(width: float, height: float) -> Any:
     """Return an empty figure of this size in inches."""
     try:
-        from matplotlib.figure import Figure  # no pyplot: no display is asked for, no state is left
+        from matplotlib.figure import Figure  # without pyplot, which needs a display and has global state
     except ImportError as error:
         raise ImportError(_MISSING) from error
     return Figure(figsize=(width, height), layout="constrained")
@@ -32,7 +32,7 @@ def new_figure(width: float, height: float) -> Any:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Have what is drawn within in small letters, without frames around axes and legends."""
+    """Within a ``with`` block, use a small font, and no frames around axes and legends."""
     try:
         import matplotlib
     except ImportError as error:
@@ -42,14 +42,14 @@ def styled() -> Iterator[None]:
 
 
 def save(figure: Any, path: str | Path) -> Path:
-    """Write a figure and return where."""
+    """Save a figure, and return its path."""
     path = Path(path)
     figure.savefig(path, dpi=150)
     return path
 
 
 def logarithmic(axes: Any, which: str) -> None:
-    """Give an axis, "x" or "y", a logarithmic scale with plain numbers: 0.1, 1, 10, and 2 and 5 where there is room."""
+    """Use a logarithmic scale for the axis "x" or "y", with plain numbers: 0.1, 1, 10, and 2 and 5 if they fit."""
     axes.set(**{f"{which}scale": "log"})
     axis = getattr(axes, f"{which}axis")
 

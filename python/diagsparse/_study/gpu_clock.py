@@ -1,4 +1,4 @@
-"""How long calls take on a GPU, by its own clock, and how fast its memory is."""
+"""Timing of calls on a GPU by CUDA events, and the bandwidth of its memory."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from .. import measure
 from .._backends.backend import CPU, Backend
 
-_SAMPLE = 2e-4  # seconds of calls between two events: their own microsecond must not count
-_MOST = 0.3  # seconds of one contender's samples together; three there are always
+_SAMPLE = 2e-4  # seconds of calls between two events, so that the overhead of the events (1 us) is negligible
+_MOST = 0.3  # largest total seconds of the samples of one contender, but at least three samples
 
 
 def time_calls(call: Callable[[], Any], where: Backend, samples: int) -> list[float]:
-    """Return the seconds of one call, `samples` times; each the mean of as many calls as fill 0.2 ms."""
+    """Return the seconds of one call in each of `samples` samples: the mean over as many calls as take 0.2 ms."""
     start, stop = where.core.Event(where.index), where.core.Event(where.index)
 
     def once(repeats: int) -> float:
-        call()  # while the device works on this one, the next calls line up behind it
+        call()  # while this one runs on the device, the next calls are queued
         start.record()
         for _ in range(repeats):
             call()
@@ -34,7 +34,7 @@ def time_calls(call: Callable[[], Any], where: Backend, samples: int) -> list[fl
 
 
 def copy_bandwidth(where: Backend, nbytes: int) -> float:
-    """Return the bytes a second, read plus written, of a device-to-device copy of `nbytes`."""
+    """Return the bytes per second, read plus written, of a device-to-device copy of `nbytes`."""
     one, two = (where.core.empty((nbytes // 8,), "float64", where.index) for _ in range(2))
     one.fill(1.0)
     seconds = median(time_calls(partial(two.assign, one), where, 10))
@@ -42,5 +42,5 @@ def copy_bandwidth(where: Backend, nbytes: int) -> float:
 
 
 def bandwidth(where: Backend, nbytes: int) -> float:
-    """Return the bytes a second that the CPU's threads read from memory, or that a GPU copies, so many at a time."""
+    """Return the bytes per second that the CPU threads read from memory, or that a GPU copies (`nbytes` at once)."""
     return measure.read_bandwidth() if where is CPU else copy_bandwidth(where, nbytes)

@@ -1,4 +1,4 @@
-"""The GPU and the libraries that its benchmark compares with."""
+"""The GPU, and the libraries with which the GPU benchmark compares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._version import __version__
 
 
 def cupy() -> Any | None:
-    """Return CuPy, or None where it is not installed or does not work."""
+    """Return CuPy, or None if it is not installed or does not work."""
     try:
         return importlib.import_module("cupy")
     except ImportError:
@@ -23,7 +23,7 @@ def cupy() -> Any | None:
 
 
 def nvmath() -> Any | None:
-    """Return nvmath-python where it has the universal sparse tensor, which came with 1.0; else None."""
+    """Return nvmath-python if it has the universal sparse tensor (since version 1.0), otherwise None."""
     try:
         importlib.import_module("nvmath.sparse.ust")
         return importlib.import_module("nvmath")
@@ -32,7 +32,7 @@ def nvmath() -> Any | None:
 
 
 def hardware(where: Backend) -> dict[str, Any]:
-    """Return the GPU and the memory that it has."""
+    """Return the name and the memory of the GPU."""
     _, total = where.core.memory(where.index)
     return {
         "gpu": where.core.device_name(where.index),
@@ -42,7 +42,7 @@ def hardware(where: Backend) -> dict[str, Any]:
 
 
 def versions(where: Backend) -> dict[str, str | None]:
-    """Return the versions of everything that takes part."""
+    """Return the versions of all libraries."""
     theirs = {"cupy": cupy(), "nvmath": nvmath()}
     return {
         "diagsparse": __version__,
@@ -56,7 +56,7 @@ def versions(where: Backend) -> dict[str, str | None]:
 
 
 def commits(measured: str) -> dict[str, str]:
-    """Return the ``commit`` of the module that was measured, and that of the CPU's module where it is another one."""
+    """Return the ``commit`` of the measured module, and that of the CPU module if it differs."""
     return {"commit": measured} | ({} if measured == CPU.core.commit else {"cpu commit": CPU.core.commit})
 
 
@@ -70,11 +70,11 @@ def cusparse_version(number: int | None) -> str | None:
     return None if number is None else f"{number // 1000}.{number % 1000 // 100}.{number % 100}"
 
 
-Contender = tuple[str, str, str, Callable[[], Callable[[], Any]]]  # library, format, kernel, what prepares the call
+Contender = tuple[str, str, str, Callable[[], Callable[[], Any]]]  # library, format, kernel, preparation of the call
 
 
 def contenders(op: str, columns: int, operands: Callable[[str], tuple[Any, Any]]) -> Iterator[Contender]:
-    """Yield what others make of A x, A X or A B, on our operands' memory; nothing for what none of them computes."""
+    """Yield the peers that compute A x, A X or A B, with the memory of our operands."""
     if (module := cupy()) is None or op not in ("matvec", "matmul"):
         return
 
@@ -86,14 +86,14 @@ def contenders(op: str, columns: int, operands: Callable[[str], tuple[Any, Any]]
 
     for format in ("dia", "csr") if op == "matvec" else ("csr",):
         yield "cupy", format, "", partial(prepare, format)
-    if op == "matvec" and not columns and nvmath() is not None:  # blocks it gives to one thread for each diagonal
+    if op == "matvec" and not columns and nvmath() is not None:  # nvmath processes blocks with one thread per diagonal
         yield "nvmath", "dia", "", partial(_universal_tensor, operands, nvmath(), module)
 
 
 def _universal_tensor(operands: Callable[[str], tuple[Any, Any]], nvmath: Any, cupy: Any) -> Callable[[], Any]:
-    """Return nvmath's planned ``y += A x`` on its universal sparse tensor; y is 0 before the first call.
+    """Return nvmath's planned ``y += A x`` with its universal sparse tensor; y is 0 before the first call.
 
-    It has no other beta than 1, and each call waits for the device.
+    nvmath supports only beta = 1, and each call synchronizes with the device.
     """
     left, other = operands("csr")
     x = cupy.from_dlpack(other)

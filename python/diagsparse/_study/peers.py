@@ -1,4 +1,4 @@
-"""The machine and the libraries that the benchmark compares with."""
+"""The machine, and the libraries with which the CPU benchmark compares."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .._backends.backend import _core, get_num_threads
 from .._version import __version__
 from ..measure import Contender
 
-MKL_SLEEPS = 0.003  #: seconds after which MKL's threads leave the processors to others
+MKL_SLEEPS = 0.003  #: seconds after which the threads of MKL no longer occupy the processors
 
 
 @lru_cache(maxsize=1)
 def mkl() -> Any | None:
-    """Return the module `sparse_dot_mkl`, or None where it or MKL itself is not installed."""
-    os.environ.setdefault("KMP_BLOCKTIME", "1")  # MKL's threads wait 200 ms for work, on our processors
-    found = sorted(Path(sys.prefix, "lib").glob("libmkl_rt.so*"))  # where pip puts it, unknown to the loader
-    if found:
-        os.environ.setdefault("MKL_RT", str(found[0]))
+    """Return the module `sparse_dot_mkl`, or None if it or MKL itself is not installed."""
+    os.environ.setdefault("KMP_BLOCKTIME", "1")  # otherwise, MKL's threads spin for 200 ms
+    libraries = sorted(Path(sys.prefix, "lib").glob("libmkl_rt.so*"))  # installed by pip, unknown to the loader
+    if libraries:
+        os.environ.setdefault("MKL_RT", str(libraries[0]))
     try:
         return importlib.import_module("sparse_dot_mkl")
     except ImportError:
@@ -36,14 +36,14 @@ def mkl() -> Any | None:
 
 
 def by_mkl(csr: Any, right: Any) -> Iterator[Contender]:
-    """Yield MKL's ``csr @ right`` on as many threads as ours, where MKL is installed."""
+    """Yield MKL's ``csr @ right`` with the same number of threads, if MKL is installed."""
     if module := mkl():
         module.mkl_set_num_threads(get_num_threads())
         yield Contender("mkl", "csr", "", partial(module.dot_product_mkl, csr, right), (csr, right))
 
 
 def hardware() -> dict[str, Any]:
-    """Return the processor, its usable cores and caches, the memory, and the instruction set of the kernels."""
+    """Return the processor, its available cores and caches, the memory, and the instruction set of the kernels."""
     return {
         "cpu": _cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
@@ -79,7 +79,7 @@ def _cpu_model() -> str:
 
 
 def _caches() -> dict[str, str]:
-    """Return the size of each data cache of the first core, as the system gives it."""
+    """Return the size of each data cache of the first core, as reported by the system."""
     sizes = {}
     for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
         try:

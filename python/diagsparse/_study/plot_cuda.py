@@ -25,11 +25,11 @@ def _label(row: dict[str, Any]) -> str:
     return "paper's kernels" if row["kernel"] in _PAPERS else row["format"]
 
 
-_PEAKS = {"H200": (34.0, 67.0)}  # TFLOP/s in double precision by the data sheet: of the vector and the matrix units
+_PEAKS = {"H200": (34.0, 67.0)}  # TFLOP/s of the vector and the matrix units in double precision, from the data sheet
 
 
 def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
-    """Save two views of the report: each contender's speed beside a copy's, and the roofline of the fastest kernels."""
+    """Plot the speed of each contender relative to a copy, and a roofline of the fastest kernels."""
     names = list(dict.fromkeys(row["case"] for row in report["rows"]))
     figure = new_figure(11.5, 1.8 + 0.3 * max(8, len(names)))
     speeds, roofline = figure.subplots(1, 2)
@@ -41,7 +41,7 @@ def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
 
 
 def _plot_speeds(axes: Any, report: dict[str, Any], names: list[str]) -> None:
-    """Draw the bytes that a case moves at least over the time."""
+    """Draw the least bytes of a case divided by the time."""
     rows = [row for row in report["rows"] if row["ok"] and row["floor_nbytes"]]
     for label, (color, marker) in _MARKS.items():
         mine = [row for row in rows if _label(row) == label]
@@ -55,14 +55,14 @@ def _plot_speeds(axes: Any, report: dict[str, Any], names: list[str]) -> None:
 
 
 def _plot_roofline(axes: Any, report: dict[str, Any], names: list[str]) -> None:
-    """Draw arithmetic over intensity under the roofs of memory and of the arithmetic units."""
+    """Draw flops per second over arithmetic intensity, with the limits by memory and arithmetic units."""
     speed = report["copy_bandwidth"]
     peaks = next((p for name, p in _PEAKS.items() if name in report["hardware"]["gpu"]), ())
     intensities: list[float] = []
-    labels: dict[str, tuple[float, float]] = {}  # what has one, and where
+    labels: dict[str, tuple[float, float]] = {}  # positions of the labels
     for name in names:
         mine = [row for row in report["rows"] if row["case"] == name and row["ok"] and row["floor_nbytes"]]
-        if mine and mine[0]["group"] == "small":  # neither memory nor arithmetic bounds it
+        if mine and mine[0]["group"] == "small":  # limited by the call overhead
             continue
         for best, color, marker in (
             (min((r for r in mine if r["library"] == "diagsparse" and r["format"] in ("dia", "hm", "cdm")),
@@ -77,8 +77,8 @@ def _plot_roofline(axes: Any, report: dict[str, Any], names: list[str]) -> None:
                 intensities.append(intensity)
                 label = "y = A x" if best["op"] == "matvec" else name
                 if label not in labels:
-                    beside = [r for i, r in labels.values() if 0.4 < intensity / i < 2.5 and 0.9 < rate / r < 1.1]
-                    shift = (5 if rate > beside[0] else -5) if beside else 0  # points, off a label at the same height
+                    close = [r for i, r in labels.values() if 0.4 < intensity / i < 2.5 and 0.9 < rate / r < 1.1]
+                    shift = (5 if rate > close[0] else -5) if close else 0  # points, away from a label nearby
                     axes.annotate(
                         label, (intensity, rate), fontsize=6, xytext=(4, shift - 3), textcoords="offset points"
                     )

@@ -1,4 +1,4 @@
-"""The roofline of a comparison: flops a second over flops a byte, under what the memory allows."""
+"""The roofline of a comparison: flops per second over flops per byte, with the limit by the memory bandwidth."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .figures import BLUE, GREEN, GREY, logarithmic
 from .plot_structure import draw_nothing
 from .titles import TITLES
 
-_STYLES = {"matvec": ("o", BLUE), "matmul": ("s", GREEN)}  #: operation: marker, and colour of ours
-_SIDES = {"matvec": (0.17, "right", 1.0), "matmul": (0.83, "left", 0.0)}  #: where its labels end, or begin
-_AROUND = 0.6  # of the width of all points, which is left free on each side of them for labels
-_LINE, _BESIDE = 0.155, 1.5  # inches that a label is high, and that a picture is higher than its axes
+_STYLES = {"matvec": ("o", BLUE), "matmul": ("s", GREEN)}  #: operation: marker, and colour of diagsparse
+_SIDES = {"matvec": (0.17, "right", 1.0), "matmul": (0.83, "left", 0.0)}  #: position, alignment, start of the lines
+_AROUND = 0.6  # space for labels on each side of the points, relative to their width
+_LINE, _OUTSIDE = 0.155, 1.5  # height of a label, and of the space outside of the axes, in inches
 
 
 def roofline_inches(c: Any) -> float:
-    """Return how high a picture is that has room for the labels of a comparison."""
-    return max(5.0, _BESIDE + _LINE * max(len(c.of(op)) for op in TITLES))
+    """Return the height of a picture with enough space for the labels of a comparison."""
+    return max(5.0, _OUTSIDE + _LINE * max(len(c.of(op)) for op in TITLES))
 
 
 def draw_roofline(axes: Any, c: Any) -> None:
-    """Draw a point for each row, labelled at the sides: products with vectors on the left, of matrices on the right."""
+    """Draw a point for each row, with labels of matvec on the left and of matmul on the right."""
     rows = {op: [row for row in c.of(op) if row.work] for op in TITLES}
     points = [_point(row) for op in TITLES for row in rows[op]]
     axes.spines[["top", "right"]].set_visible(False)
@@ -41,15 +41,15 @@ def draw_roofline(axes: Any, c: Any) -> None:
     logarithmic(axes, "y")
     axes.set_xlim(left / room, right * room)
     axes.set_ylim(min(low, reach[0] * roof) / 1.3, max(high, reach[1] * roof) * 1.3)
-    told = f"memory, {columns.digits(roof)} GB/s; above it caches serve"
-    axes.plot(reach, [roof * x for x in reach], color="black", lw=1.2, label=told)
+    limit = f"memory, {columns.digits(roof)} GB/s; above it caches serve"
+    axes.plot(reach, [roof * x for x in reach], color="black", lw=1.2, label=limit)
     for op, title in TITLES.items():
         marker, color = _STYLES[op]
         for who, shade, mine in ((title, color, True), (f"{title}, other libraries", GREY, False)):
             some = [_point(row) for row in rows[op] if row.ours == mine]
             if some:
                 axes.plot(*zip(*some), marker, color=shade, label=who, ms=6, alpha=0.9, zorder=3)
-        _label(axes, rows[op], op, _LINE / (roofline_inches(c) - _BESIDE))
+        _label(axes, rows[op], op, _LINE / (roofline_inches(c) - _OUTSIDE))
     axes.set_xlabel("useful flops / fewest bytes that the product moves in this format", fontsize=8)
     axes.set_ylabel("useful GFLOP/s: two for each multiply-add of csr", fontsize=8)
     axes.tick_params(which="both", labelsize=8)
@@ -57,12 +57,12 @@ def draw_roofline(axes: Any, c: Any) -> None:
 
 
 def _point(row: Any) -> tuple[float, float]:
-    """Return flops a byte, and GFLOP/s."""
+    """Return flops per byte, and GFLOP/s."""
     return 2 * row.work / row.floor_nbytes, 2 * row.work / row.seconds / 1e9
 
 
 def _label(axes: Any, rows: Sequence[Any], op: str, apart: float) -> None:
-    """Write the names of rows in a column, each as near to the height of its point as the others allow."""
+    """Write the names of the rows in a column, each as close to the height of its point as the others allow."""
     low, high = map(log10, axes.get_ylim())
     rows = sorted(rows, key=lambda row: _point(row)[1])
     heights = np.array([(log10(_point(row)[1]) - low) / (high - low) for row in rows])

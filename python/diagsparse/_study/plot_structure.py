@@ -1,4 +1,4 @@
-"""Pictures of a matrix: where its entries lie, in true proportion, and how full each diagonal is."""
+"""Pictures of a matrix: the positions of its entries, how full each diagonal is, and the row lengths."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from .figures import BLUE, GREY
 
-_MARKS = 5000  # diagonals drawn at most
-_FAR = 5.0  # times that the distance of neighbours on the axis of diagonals doubles at most
-_SLIM = 8.0  # times as long as wide a matrix may be and still be drawn in proportion
-_FEW = 24  # diagonals that are half full and are told before all others
-_BARS, _FEW_BARS = 40, 12  # of row lengths that are drawn; that all have a label
-_LETTER, _LINE = 4.6, 9.5  # points that a letter and a line of a tick's label take
+_MARKS = 5000  # largest number of diagonals that are drawn
+_FAR = 5.0  # limit for the binary logarithm of gaps between diagonals, relative to the smallest gap
+_SLIM = 8.0  # largest aspect ratio of matrices that are drawn in proportion
+_FEW = 24  # half-full diagonals are labelled before all others if there are at most this many
+_BARS, _FEW_BARS = 40, 12  # largest number of bars of row lengths, and of bars that all have a label
+_LETTER, _LINE = 4.6, 9.5  # width of a letter and height of a line of tick labels, in points
 
 
 # ---- the entries --------------------------------------------------------------------------------------------------
 def draw_entries(axes: Any, s: Any) -> None:
-    """Draw how many entries each cell of a coarse grid holds, the matrix in true proportion where it is not slim."""
+    """Draw the number of entries in the cells of a coarse grid, in the proportions of the matrix unless it is slim."""
     from matplotlib.colors import LogNorm
 
     cells = s.cells
@@ -55,7 +55,10 @@ def _from_pale() -> Any:
 
 # ---- the diagonals ------------------------------------------------------------------------------------------------
 def draw_occupancy(axes: Any, s: Any, inches: float) -> None:
-    """Draw a mark per diagonal: where it lies, how full it is, how many nonzeros it holds; axes about so wide."""
+    """Draw a mark for each diagonal: its offset, how full it is, and its number of nonzeros.
+
+    `inches` is the approximate width of the axes.
+    """
     axes.set_title(f"{len(s.offsets)} occupied diagonal{'s' * (len(s.offsets) != 1)}", fontsize=10, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     if not len(s.offsets):
@@ -77,7 +80,7 @@ def draw_occupancy(axes: Any, s: Any, inches: float) -> None:
     main = int(np.searchsorted(s.offsets, 0))
     if 0 in s.offsets:
         axes.axvline(float(positions[main]), color=GREY, lw=0.8, alpha=0.6, zorder=0)
-        if main not in labelled:  # beside the first or the last one
+        if main not in labelled:  # too close to another label
             axes.text(positions[main], 106, "0", fontsize=8, ha="center", va="bottom")
             axes.set_title(axes.get_title(loc="left"), fontsize=10, loc="left", pad=14)
     even = len(set(np.diff(s.offsets).tolist())) < 2
@@ -87,7 +90,7 @@ def draw_occupancy(axes: Any, s: Any, inches: float) -> None:
 
 
 def places_of(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return where diagonals stand on their axis: neighbours in their order, and the wider a gap the further apart."""
+    """Return the positions of diagonals on their axis: in ascending order, with compressed gaps."""
     gaps = np.diff(offsets).astype(float)
     if len(set(gaps.tolist())) < 2:  # an even axis
         return np.arange(len(offsets), dtype=float)
@@ -98,10 +101,10 @@ def places_of(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
 def labels_of(
     offsets: NDArray[np.int64], positions: NDArray[np.float64], points: float, full: NDArray[np.bool_]
 ) -> tuple[list[int], bool]:
-    """Return which diagonals have their offsets told on an axis of so many points, and whether labels stand upright.
+    """Return which diagonals are labelled on an axis with a width of `points`, and whether labels are vertical.
 
-    First come the first, the last and the main one, then the `full` ones where they are few, those beside the widest
-    gaps, and what lies between: of neighbours round numbers.
+    The first, the last and the main diagonal have priority, then the `full` ones if they are few, those at the widest
+    gaps, and those in between. If the offsets are equidistant, round numbers are labelled instead.
     """
     order, even = _by_interest(offsets, full), len(set(np.diff(offsets).tolist())) < 2
     span = max(1.0, float(positions[-1] - positions[0])) * 1.08
@@ -121,13 +124,13 @@ def _by_interest(offsets: NDArray[np.int64], full: NDArray[np.bool_]) -> list[in
     first = [0, *np.flatnonzero(offsets == 0).tolist(), last]
     first += np.flatnonzero(full).tolist() if full.sum() <= _FEW else []
     gaps = np.diff(offsets)
-    beside = [int(i) + side for i in np.argsort(-gaps, kind="stable")[:40] if gaps[i] > 1 for side in (0, 1)]
+    at_gaps = [int(i) + side for i in np.argsort(-gaps, kind="stable")[:40] if gaps[i] > 1 for side in (0, 1)]
     halves = [round(last * k / 2**level) for level in range(1, 7) for k in range(1, 2**level, 2)]
-    return list(dict.fromkeys([*first, *beside, *halves, *(range(last + 1) if last < 200 else ())]))
+    return list(dict.fromkeys([*first, *at_gaps, *halves, *(range(last + 1) if last < 200 else ())]))
 
 
 def _round_numbers(offsets: NDArray[np.int64], first: list[int], apart: float, room: float) -> list[int]:
-    """Return the diagonals whose offsets are multiples of 1, 2, 5, 10, ..., as many as have so much room."""
+    """Return the diagonals whose offsets are multiples of 1, 2, 5, 10, ...: the smallest for which labels fit."""
     gap = int(offsets[1] - offsets[0])
     steps = (digit * 10**power for power in range(19) for digit in (1, 2, 5))
     step = next(step for step in steps if np.lcm(step, gap) / gap * apart >= room)
@@ -135,17 +138,17 @@ def _round_numbers(offsets: NDArray[np.int64], first: list[int], apart: float, r
 
 
 def _fitting(order: list[int], at: NDArray[np.float64], room: list[float]) -> list[int]:
-    """Return those that have their room on the axis beside all that came before them, in ascending order."""
-    taken: list[int] = []
+    """Return the labels, in ascending order, that do not overlap with others before them in `order`."""
+    labelled: list[int] = []
     for i in order:
-        if all(abs(at[i] - at[j]) >= (room[i] + room[j]) / 2 for j in taken):
-            taken.append(i)
-    return sorted(set(taken))
+        if all(abs(at[i] - at[j]) >= (room[i] + room[j]) / 2 for j in labelled):
+            labelled.append(i)
+    return sorted(set(labelled))
 
 
 # ---- the rows -----------------------------------------------------------------------------------------------------
 def draw_row_lengths(axes: Any, s: Any) -> None:
-    """Draw how many rows have how many entries: a bar a length, or where lengths are many a range of them."""
+    """Draw a histogram of the row lengths, with one bar for each length or range of lengths."""
     axes.set_title("entries of a row", fontsize=10, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     if not s.shape[0]:
@@ -156,8 +159,8 @@ def draw_row_lengths(axes: Any, s: Any) -> None:
     counts = np.bincount((lengths - s.row_min) // width, rows)
     starts = s.row_min + width * np.arange(len(counts))
     axes.bar(starts + (width - 1) / 2, counts, 0.8 * width, color=BLUE)
-    told = starts if len(starts) <= _FEW_BARS else starts[np.linspace(0, len(starts) - 1, _FEW_BARS // 2).astype(int)]
-    axes.set_xticks(told + (width - 1) / 2, [f"{k}" if width == 1 else f"{k}-{k + width - 1}" for k in told.tolist()])
+    shown = starts if len(starts) <= _FEW_BARS else starts[np.linspace(0, len(starts) - 1, _FEW_BARS // 2).astype(int)]
+    axes.set_xticks(shown + (width - 1) / 2, [f"{k}" if width == 1 else f"{k}-{k + width - 1}" for k in shown.tolist()])
     axes.axvline(s.row_mean, color=GREY, lw=1)
     axes.text(s.row_mean, 1.0, f" mean {s.row_mean:.4g}", fontsize=7, color=GREY, transform=axes.get_xaxis_transform())
     if counts.max() > 50 * counts[counts > 0].min():
@@ -167,8 +170,8 @@ def draw_row_lengths(axes: Any, s: Any) -> None:
     axes.tick_params(labelsize=8)
 
 
-def draw_nothing(axes: Any, says: str) -> None:
-    """Say in an empty panel why it is empty."""
-    axes.text(0.02, 0.9, fill(says, 40), va="top", fontsize=8, color="#444444", transform=axes.transAxes)
+def draw_nothing(axes: Any, reason: str) -> None:
+    """Write in an empty panel why it is empty."""
+    axes.text(0.02, 0.9, fill(reason, 40), va="top", fontsize=8, color="#444444", transform=axes.transAxes)
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set_visible(False)

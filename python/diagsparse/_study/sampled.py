@@ -1,4 +1,4 @@
-"""Checks of large products, most on a sample of rows and in extended precision: what a benchmark can afford."""
+"""Checks of large products in benchmarks, mostly on a sample of rows and in extended precision."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ROWS = 64
 
 
 def sampled_rows(rows: int) -> np.ndarray:
-    """Return the first and last rows and some between."""
+    """Return the first and last row, and some rows in between."""
     some = np.random.default_rng(2).integers(0, rows, _ROWS)
     return np.unique(np.concatenate(([0, rows - 1], some)))
 
 
 def _row(A: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns and values (extended precision) of row i of SciPy's `dia_array`."""
+    """Return the columns and values (in extended precision) of row i of a SciPy `dia_array`."""
     columns = A.offsets + i
     inside = (columns >= 0) & (columns < min(A.shape[1], A.data.shape[1]))
     columns = columns[inside]
@@ -33,7 +33,7 @@ def _host(x: Any) -> np.ndarray:
 
 
 class SampledMatvec:
-    """Check of y = A x, x a vector or a block, on a sample of rows: the largest error over its bound, at most 1."""
+    """Check of y = A x, for a vector or a block x, on a sample of rows."""
 
     def __init__(self, A: Any, x: np.ndarray) -> None:
         self.rows = sampled_rows(A.shape[0])
@@ -42,12 +42,12 @@ class SampledMatvec:
         self.bound = rounding(len(A.offsets), x.dtype) * np.array([abs(v) @ abs(z) for v, z in parts])
 
     def __call__(self, y: Any) -> float:
-        """Return the largest error of `y`, over its bound."""
+        """Return the largest error of `y`, divided by its bound; the result is correct up to 1."""
         return error_over_bound(_host(y)[self.rows], self.expected, self.bound)
 
 
 class Power:
-    """Check of y = A^k x, in all rows: the largest error over its bound, at most 1."""
+    """Check of y = A^k x, in all rows."""
 
     def __init__(self, A: Any, x: np.ndarray, k: int) -> None:
         A = A.tocsr().astype(np.result_type(A.dtype, np.float64))
@@ -57,12 +57,12 @@ class Power:
         self.bound = 2 * k * rounding(int(np.diff(A.indptr).max(initial=0)), x.dtype) * self.bound
 
     def __call__(self, y: Any) -> float:
-        """Return the largest error of `y`, over its bound."""
+        """Return the largest error of `y`, divided by its bound; the result is correct up to 1."""
         return error_over_bound(_host(y), self.expected, self.bound)
 
 
 class SampledMatmul:
-    """The same for the rows of C = A B, or of one triangle: values where it may store some, and nothing elsewhere."""
+    """Check of C = A B, or of one triangle, on a sample of rows, including that nothing is stored elsewhere."""
 
     def __init__(self, A: Any, B: Any, triangle: str | None = None) -> None:
         self.shape = A.shape[0], B.shape[1]
@@ -71,7 +71,7 @@ class SampledMatmul:
         self._expected = [self._product(A, B, i, triangle) for i in self.rows]
 
     def _product(self, A: Any, B: Any, i: int, triangle: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the columns of row i, its values and the sums of their terms' moduli."""
+        """Return the columns of row i, its values, and the sums of the moduli of their terms."""
         columns, values = _row(A, i)
         parts = [_row(B, k) for k in columns.tolist()]
         where, at = np.unique(np.concatenate([columns[:0], *(k for k, _ in parts)]), return_inverse=True)
@@ -79,11 +79,11 @@ class SampledMatmul:
         total, magnitude = np.zeros(len(where), values.dtype), np.zeros(len(where), np.longdouble)
         np.add.at(total, at, terms)
         np.add.at(magnitude, at, abs(terms))
-        kept: Any = {None: slice(None), "lower": where <= i, "upper": where >= i}[triangle]
-        return where[kept], total[kept], magnitude[kept]
+        inside: Any = {None: slice(None), "lower": where <= i, "upper": where >= i}[triangle]
+        return where[inside], total[inside], magnitude[inside]
 
     def __call__(self, C: Any) -> float:
-        """Return the largest error of `C` in these rows, over its bound."""
+        """Return the largest error of `C` in the sampled rows, divided by its bound."""
         if C.shape != self.shape:
             return float("inf")
         return max(map(self._error, self._rows_of(C), self._expected), default=0.0)
@@ -97,14 +97,14 @@ class SampledMatmul:
             if len(where)
             else position < 0
         )
-        if values[~known].any():  # a value where the product has none
+        if values[~known].any():  # a value at a position where the product has none
             return float("inf")
-        found = np.zeros(len(where), values.dtype)
-        found[position[known]] = values[known]
-        return error_over_bound(found, total, self._limit * magnitude)
+        result = np.zeros(len(where), values.dtype)
+        result[position[known]] = values[known]
+        return error_over_bound(result, total, self._limit * magnitude)
 
     def _rows_of(self, C: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return columns and values of the sampled rows, as stored."""
+        """Return the columns and values of the sampled rows, as stored."""
         if issparse(C) and C._format.family == "diagonals":
             spans, values = C._format.spans(C), _host(C.values).reshape(-1)
             return [self._diagonal_row(spans, values, i) for i in self.rows]

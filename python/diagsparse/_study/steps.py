@@ -1,4 +1,4 @@
-"""The steps of a benchmark, one after the other, and the frame of its report; Ctrl-C keeps the rows that are done."""
+"""The steps of a benchmark, and the common fields of reports. After Ctrl-C, the completed rows are reported."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..measure import Progress, portion
 from . import gpu_peers, peers
 
 Step = tuple[str, Callable[[Progress], Iterable[dict[str, Any]]]]
-"""What a step says while it runs, and what makes its rows."""
+"""The name of a step, and a function that yields its rows."""
 
 
 def frame(where: Backend, quick: bool) -> dict[str, Any]:
-    """Return what every report says first: the ``device``, its ``hardware``, the ``versions``, the ``date``."""
+    """Return the common fields of reports: the ``device``, its ``hardware``, the ``versions``, and the ``date``."""
     return {
         "device": where.name.partition(":")[0],
         "hardware": peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {}),
@@ -27,16 +27,16 @@ def frame(where: Backend, quick: bool) -> dict[str, Any]:
 
 
 def report(steps: Sequence[Step], where: Backend, quick: bool, progress: Progress | None) -> dict[str, Any]:
-    """Run the steps and return a report: the frame, a ``warning`` if other work disturbed them, what `run` returns."""
+    """Run the steps and return a report: `frame`, a ``warning`` if other work disturbed them, and `run`."""
     crowd = measure.Crowd()
-    made = run(steps, progress)
-    return frame(where, quick) | {"warning": crowd.warning()} | made
+    outcome = run(steps, progress)
+    return frame(where, quick) | {"warning": crowd.warning()} | outcome
 
 
 def run(steps: Sequence[Step], progress: Progress | None = None) -> dict[str, Any]:
     """Return the ``rows`` of all steps, whether Ctrl-C ``interrupted`` them, and how many are ``left``.
 
-    Of the step that was interrupted those rows count that it has yielded. Without any row the interrupt is raised.
+    The rows that the interrupted step has yielded count. If there are no rows at all, the interrupt is raised.
     """
     report, rows, done = progress or measure.silent, [], 0
     try:
@@ -52,6 +52,6 @@ def run(steps: Sequence[Step], progress: Progress | None = None) -> dict[str, An
 
 
 def ended(report: dict[str, Any]) -> list[str]:
-    """Return in words, for the line about the machine, that a report was interrupted; nothing of one that was not."""
+    """Return a note that a report was interrupted, for the line about the machine; otherwise an empty list."""
     left = report.get("left", 0)
     return [f"interrupted: {left} step{'s' * (left > 1)} left out"] if left else []

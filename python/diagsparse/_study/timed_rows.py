@@ -1,4 +1,4 @@
-"""The timed rows of ours in a report, each with what its time is judged by."""
+"""The times of diagsparse in a report, with the quantities by which they are judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 from .titles import is_cusparse
 
-FASTEST, DEFAULT = "fastest", "default"  #: in the place of a kernel: the fastest of a format, and what a rule chooses
+FASTEST, DEFAULT = (
+    "fastest",
+    "default",
+)  #: instead of the name of a kernel of a format
 _LIBRARIES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE"}
 
 Key = tuple[str, str, str, str]
@@ -17,34 +20,34 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Timed:
-    """One time of ours in a report."""
+    """One time of diagsparse in a report."""
 
     row: str  #: case or matrix, with the number of threads
     op: str
     format: str  #: or the column of an experiment
     kernel: str
-    seconds: float | None  #: None where it failed
+    seconds: float | None  #: None if it failed
     ok: bool
-    ran: str = ""  #: the kernel that ran in a column of an experiment, where the report names it
-    fraction: float | None = None  #: of the bandwidth, where the bytes that have to be moved are known
-    bandwidth: float | None = None  #: that was measured for this row
-    overall: float | None = None  #: bandwidth that was measured once for the whole report
-    peers: Mapping[str, float] = field(default_factory=dict)  #: seconds of others for the same
+    ran: str = ""  #: the kernel that ran in a column of an experiment, if the report names it
+    fraction: float | None = None  #: of the bandwidth, if the least number of moved bytes is known
+    bandwidth: float | None = None  #: measured for this row
+    overall: float | None = None  #: bandwidth measured once for the entire report
+    peers: Mapping[str, float] = field(default_factory=dict)  #: seconds of other libraries for the same product
 
     @property
     def key(self) -> Key:
-        """What makes it the same in another report."""
+        """The fields that identify the time in another report."""
         return self.row, self.op, self.format, self.kernel
 
 
 def timed_rows(report: dict[str, Any]) -> Iterator[Timed]:
-    """Yield all times of ours in a report of cases."""
+    """Yield all times of diagsparse in a report of cases."""
     for _, rows in groupby(report["rows"], lambda row: (row["case"], row.get("threads"))):
         yield from _of_case(report, list(rows))
 
 
 def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Timed]:
-    """Yield the rows of one case: every kernel of ours, and of each format the default kernel and the fastest one."""
+    """Yield the times of one case: of all kernels, and of the default and the fastest kernel of each format."""
     first = rows[0]
     name = first["case"] + (f", {count} thread{'s' * (count > 1)}" if (count := first.get("threads")) else "")
     peers = {
@@ -52,7 +55,7 @@ def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Tim
         for row in rows
         if not _ours(row) and row["seconds"] and row["ok"]
     }
-    small = first["group"] == "small"  # the cost of a call, not the memory's
+    small = first["group"] == "small"  # limited by the call overhead, not by the memory
     timed = [
         Timed(
             name, row["op"], row["format"], kernel, row["seconds"], row["ok"], "", None if small else row["fraction"],

@@ -1,4 +1,4 @@
-"""What tables and pictures call matrices, operations and rows."""
+"""Names of matrices, operations and rows in tables and pictures."""
 
 from __future__ import annotations
 
@@ -6,36 +6,36 @@ import os
 from pathlib import Path
 from typing import Any
 
-PEERS = ("scipy", "mkl", "cusparse", "cupy")  #: libraries, as rows of a comparison name them in the place of a format
+PEERS = ("scipy", "mkl", "cusparse", "cupy")  #: libraries, which are named instead of a format in a comparison
 TITLES = {"matvec": "y = A x", "matmul": "C = A A"}
 
 
 def matrix_name(path: str | os.PathLike[str]) -> str:
-    """Return the name of the matrix in a file: that of the file without its suffix."""
+    """Return the name of a matrix: that of its file without the suffix."""
     return Path(path).name.removesuffix(".gz").removesuffix(".mtx").removesuffix(".npz")
 
 
 def is_cusparse(kernel: str) -> bool:
-    """Return whether a kernel of ours is a product of cuSPARSE's: ``cusparse``, ``cusparse_alg2``."""
+    """Return whether a kernel calls cuSPARSE: ``cusparse``, ``cusparse_alg2``."""
     return kernel.startswith("cusparse")
 
 
 def release(versions: dict[str, Any]) -> str:
-    """Return ``diagsparse 0.1.0 (4124cc7)``: the version that was measured, and its commit where that is known.
+    """Return ``diagsparse 0.1.0 (4124cc7)``: the measured version, and its commit if it is known.
 
-    On a GPU it is the commit of the module for GPUs. If the module for the CPU is of another one, that is named, too.
+    On a GPU, this is the commit of the CUDA module. If that of the CPU module differs, it is named as well.
     """
     commits = {"": versions.get("commit", "unknown"), "the CPU's module ": versions.get("cpu commit", "unknown")}
-    told = [
+    named = [
         f"{whose}{commit[:7]}{', dirty' * commit.endswith('-dirty')}"
         for whose, commit in commits.items()
         if commit != "unknown"
     ]
-    return f"diagsparse {versions['diagsparse']}" + (f" ({'; '.join(told)})" if told else "")
+    return f"diagsparse {versions['diagsparse']}" + (f" ({'; '.join(named)})" if named else "")
 
 
 def label(row: dict[str, Any], plain: bool = False) -> str:
-    """Return ``hm``, ``hm planned``, ``SciPy dia``, ``MKL csr``: the column of a row."""
+    """Return the label of a row: ``hm``, ``hm planned``, ``SciPy dia``, ``MKL csr``."""
     library = {"diagsparse": "", "scipy": "SciPy ", "mkl": "MKL "}[row["library"]]
     special = {"planned, out=": " planned", "sequential": " sequential"}.get(row["kernel"], "")
     return f"{library}{row['format']}{'' if plain else special}"

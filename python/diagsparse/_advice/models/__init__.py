@@ -1,15 +1,15 @@
-"""What advice knows of each format: a model for each that products can be fast in.
+"""A performance model for each format in which products can be fast.
 
-Those come first for which, once they are known, many others need no look.
+Formats that make it unnecessary to consider many of the others come first.
 """
 
 from .blocks import BLOCKS
 from .diagonals import DIAGONALS
-from .hollow import HOLLOW
+from .masked_diagonals import MASKED_DIAGONALS
 from .model import Model
 from .quasi_bands import QUASI_BANDS
 from .rows import ROWS
 
 __all__ = ["MODELS", "Model"]
 
-MODELS: dict[str, Model] = {one.format: one for one in (*HOLLOW, *DIAGONALS, *QUASI_BANDS, *BLOCKS, *ROWS)}
+MODELS: dict[str, Model] = {one.format: one for one in (*MASKED_DIAGONALS, *DIAGONALS, *QUASI_BANDS, *BLOCKS, *ROWS)}

@@ -7,34 +7,36 @@ from typing import Any
 from ..._matrix.summary import Summary
 from .. import words
 from ..candidate import Candidate
-from ..costs import Cost, Walk
+from ..costs import Cost, Traversal
 from ..squares import Price, Prices, Squares
-from ..survey import Survey
+from ..statistics import Statistics
 from .model import Model
 
-_SQUARE = Prices(Price(0.0, 3.4, piece=76.0), Price(0.0, 0.022, piece=0.2, full=1.0))
-_BY_CSR = 1.1  # times as long as csr itself
+_SQUARE = Prices(Price(0.0, 3.4, pair=76.0), Price(0.0, 0.022, pair=0.2, full=1.0))
+_BY_CSR = 1.1  # time relative to csr if the product is computed in csr
 
 
 class Blocks(Model):
-    """Blocks, which are the pieces; places are the values outside of full ones."""
+    """Blocks of 8 x 8. The blocks are the extra items; positions are the values outside of full blocks."""
 
-    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
-        """Return what a product goes through."""
-        nnz, sample = survey.csr.nnz, survey.sample
+    def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
+        """Return the counts of a product."""
+        nnz, sample = statistics.csr.nnz, statistics.sample
         nbytes = self.forecast(s, options)
-        return Walk(nbytes, nnz * (1 - sample.in_full_blocks), sample.blocks, survey.longest_row, sample.lines * nnz)
+        return Traversal(
+            nbytes, nnz * (1 - sample.in_full_blocks), sample.blocks, statistics.longest_row, sample.lines * nnz
+        )
 
     def square(self, squares: Squares) -> tuple[float, int]:
-        """Return the seconds and the bytes of C: pairs of blocks meet, or it goes by csr where these are too many."""
-        survey = squares.survey
-        pairs = survey.sample.blocks**2 / max(1, survey.csr.shape[0] / 8)
-        taken, nbytes = squares.by_rows(_SQUARE, pairs, pairs * survey.sample.in_full_blocks)
-        return min(taken, _BY_CSR * squares.as_csr()[0]), nbytes
+        """Return the seconds and the bytes of C: by pairs of blocks, or in csr if there are too many pairs."""
+        statistics = squares.statistics
+        pairs = statistics.sample.blocks**2 / max(1, statistics.csr.shape[0] / 8)
+        seconds, nbytes = squares.by_rows(_SQUARE, pairs, pairs * statistics.sample.in_full_blocks)
+        return min(seconds, _BY_CSR * squares.as_csr()[0]), nbytes
 
-    def reason(self, best: Candidate, survey: Survey) -> str:
+    def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return how full the blocks are."""
-        fill = survey.csr.nnz / max(1, 64 * survey.sample.blocks)
+        fill = statistics.csr.nnz / max(1, 64 * statistics.sample.blocks)
         blocks = f"The occupied 8 x 8 blocks are {words.percent(fill)} full"
         return f"{blocks}: {self.format} stores one column index per block."
 

@@ -1,4 +1,4 @@
-"""Formats of whole diagonals."""
+"""Formats that store entire diagonals."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ..._formats.cdm import rows_for
 from ..._matrix.summary import Summary
 from .. import words
 from ..candidate import Candidate
-from ..costs import Cost, Walk
+from ..costs import Cost, Traversal
 from ..squares import Squares
-from ..survey import FAR_TOO_MANY, Survey
+from ..statistics import FAR_TOO_MANY, Statistics
 from .model import CLEAR, Finder, Mirroring
 
-_PAIRED = 0.6  # rows of values for each diagonal, below which nearly all share one
-_SHARED = 0.56  # times as long a square takes then
+_PAIRED = 0.6  # rows of values per diagonal below which nearly all diagonals share a row
+_SHARED = 0.56  # relative time of a square in that case
 
 
 class Diagonals(Mirroring):
-    """Values diagonal by diagonal; pieces are the places where diagonals begin or end nearby.
+    """Values diagonal by diagonal. The extra items are the positions near the ends of diagonals.
 
-    `square` is how many times as long as in `hm` a square takes.
+    `square` is the time of a square relative to `hm`.
     """
 
     both_ways = True
@@ -43,48 +43,50 @@ class Diagonals(Mirroring):
         )
         self._square = square
 
-    def why_not(self, survey: Survey) -> str:
+    def why_not(self, statistics: Statistics) -> str:
         """Return "" unless there are far too many diagonals."""
-        return "" if survey.of_diagonals else FAR_TOO_MANY
+        return "" if statistics.of_diagonals else FAR_TOO_MANY
 
-    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
-        """Return what a product goes through."""
-        positions = float(survey.diagonal_places)
+    def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
+        """Return the counts of a product."""
+        positions = float(statistics.diagonal_places)
         nbytes = self.forecast(s, options)
-        met = survey.met(len(s.offsets))
-        return Walk(nbytes, positions, positions * survey.near_the_ends, met, laid_out=met)
+        steps = statistics.steps(len(s.offsets))
+        return Traversal(nbytes, positions, positions * statistics.near_the_ends, steps, converted=steps)
 
-    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
-        """Yield the whole, a period, a half."""
-        plain = found.of(self.format)
+    def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
+        """Yield all values, one period, one triangle."""
+        plain = candidates.candidate(self.format)
         yield plain
         best = min(best, plain.seconds)
-        if CLEAR * found.of(self.format, period=1).seconds < best and (period := found.survey.period):
-            yield (packed := found.of(self.format, period=period))
+        if CLEAR * candidates.candidate(self.format, period=1).seconds < best and (
+            period := candidates.statistics.period
+        ):
+            yield (packed := candidates.candidate(self.format, period=period))
             best = min(best, packed.seconds)
-        if half := self.half(found, best):
+        if half := self.half(candidates, best):
             yield half
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C."""
-        taken, made = squares.of_diagonals(
-            squares.survey.offsets, squares.survey.diagonal_places, self._padded_to(squares.survey)
+        seconds, nbytes = squares.of_diagonals(
+            squares.statistics.offsets, squares.statistics.diagonal_places, self._padded_to(squares.statistics)
         )
-        return taken * self._square, made
+        return seconds * self._square, nbytes
 
-    def _padded_to(self, survey: Survey) -> Callable[[Offsets], int] | None:
-        """Return what tells how many rows of values some diagonals are padded to; None: to none."""
+    def _padded_to(self, statistics: Statistics) -> Callable[[Offsets], int] | None:
+        """Return a function that returns the number of padded rows for given diagonals; None without padding."""
         return None
 
-    def reason(self, best: Candidate, survey: Survey) -> str:
-        """Return how full the diagonals are, what is stored, and in how many bytes."""
-        full = survey.full
+    def reason(self, best: Candidate, statistics: Statistics) -> str:
+        """Return how full the diagonals are, what is stored, and the number of bytes."""
+        full = statistics.full
         what = (
             "little more than their values"
             if full > words.FULL
             else "them with zeros in the gaps but without column indices"
         )
-        count = words.diagonals(len(survey.offsets))
+        count = words.diagonals(len(statistics.offsets))
         sentences = [f"{count} {words.percent(full)} full: {self.format} stores {what}."]
         if "symmetry" in best.layout:
             sentences.append(f"Only one half is stored, because A is {best.layout['symmetry']}.")
@@ -92,27 +94,27 @@ class Diagonals(Mirroring):
             sentences.append("Each diagonal is constant, so only one value of it is stored.")
         elif rows:
             sentences.append(f"Each diagonal repeats after {rows} rows, so only these are stored.")
-        return " ".join([*sentences, words.bytes_each(best.nbytes, survey)])
+        return " ".join([*sentences, words.bytes_each(best.nbytes, statistics)])
 
 
 class RowEach(Diagonals):
     """A row of values for each diagonal."""
 
-    def _padded_to(self, survey: Survey) -> Callable[[Offsets], int]:
+    def _padded_to(self, statistics: Statistics) -> Callable[[Offsets], int]:
         return len
 
 
 class SharedRows(Diagonals):
-    """A row of values for each two diagonals that are n apart."""
+    """A row of values for each two diagonals at a distance of n."""
 
     def square(self, squares: Squares) -> tuple[float, int]:
-        """Return the seconds and the bytes of C: faster where nearly all diagonals share a row."""
-        taken, made = super().square(squares)
-        offsets, n = squares.survey.offsets, squares.survey.csr.shape[1]
-        return taken * (_SHARED if rows_for(offsets, n) < _PAIRED * len(offsets) else 1.0), made
+        """Return the seconds and the bytes of C, which is faster if nearly all diagonals share a row."""
+        seconds, nbytes = super().square(squares)
+        offsets, n = squares.statistics.offsets, squares.statistics.csr.shape[1]
+        return seconds * (_SHARED if rows_for(offsets, n) < _PAIRED * len(offsets) else 1.0), nbytes
 
-    def _padded_to(self, survey: Survey) -> Callable[[Offsets], int]:
-        return lambda offsets: rows_for(offsets, survey.csr.shape[1])
+    def _padded_to(self, statistics: Statistics) -> Callable[[Offsets], int]:
+        return lambda offsets: rows_for(offsets, statistics.csr.shape[1])
 
 
 DIAGONALS = (

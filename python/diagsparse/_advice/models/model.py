@@ -1,4 +1,4 @@
-"""What advice knows of a format: what products go through in it, which options pay, and why it is recommended."""
+"""The model of a format: the counts of its products, the options that are worth it, and why it is recommended."""
 
 from __future__ import annotations
 
@@ -10,69 +10,69 @@ from ..._backends.backend import CPU, Backend
 from ..._matrix.registry import FORMATS
 from ..._matrix.summary import Summary
 from ..candidate import Candidate
-from ..costs import Cost, Walk
+from ..costs import Cost, Traversal
 from ..squares import Squares
-from ..survey import Survey
+from ..statistics import Statistics
 
-CLEAR = 1.15  # times as fast that an option has to make a product before a pass finds out whether the matrix allows it
+CLEAR = 1.15  # predicted speedup by an option from which a pass checks whether the matrix allows it
 
 
 class Finder(Protocol):
-    """What finds the layouts of one matrix on one device."""
+    """Lists the layouts of one matrix on one device."""
 
-    survey: Survey
+    statistics: Statistics
 
-    def of(self, format: str, **options: Any) -> Candidate:
-        """Return a layout with what a product takes in it."""
+    def candidate(self, format: str, **options: Any) -> Candidate:
+        """Return a layout, with the cost of a product in it."""
 
 
 class Model(ABC):
-    """A format.
+    """The model of a format.
 
     Parameters
     ----------
     format : str
-        Its name.
+        Name of the format.
     cpu, gpu : dict
-        What products take, by the names of options with blanks between them; "" without any.
+        Costs of a product, by the names of the options, separated by blanks; "" for no options.
     """
 
-    both_ways = False  #: whether products with the transpose take as long
-    structured = True  #: whether it is for matrices whose nonzeros lie in some order
-    at_once = True  #: whether what it stores follows from facts that are there; else it takes a pass to find out
+    both_ways = False  #: whether products with the transpose take equally long
+    structured = True  #: whether the format is for matrices whose nonzeros have some structure
+    bytes_known = True  #: whether its bytes follow from statistics that are known, otherwise they require a pass
 
     def __init__(self, format: str, cpu: dict[str, Cost], gpu: dict[str, Cost]) -> None:
         self.format, self.cpu, self.gpu = format, cpu, gpu
 
     def cost(self, backend: Backend, options: dict[str, Any]) -> Cost:
-        """Return what products take with these options; with options that were not fitted, as with fewer."""
+        """Return the costs with these options; if they were not fitted, those with fewer options."""
         table, names = self.cpu if backend is CPU else self.gpu, list(options)
         while " ".join(names) not in table:
             names.pop()
         return table[" ".join(names)]
 
-    def why_not(self, survey: Survey) -> str:
-        """Return why the format does not come into question, "" where it does."""
+    def why_not(self, statistics: Statistics) -> str:
+        """Return why the format is unsuitable, or "" if it is suitable."""
         return ""
 
     @abstractmethod
-    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
-        """Return what a product goes through; `s` is the survey's summary, in the bytes that are stored."""
+    def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
+        """Return the counts of a product; `s` is the summary, with the itemsize of the stored values."""
 
-    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
-        """Yield the format, and then with the options that the matrix allows where they make products faster.
+    def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
+        """Yield the format, and then the format with the options that the matrix allows and that may be faster.
 
         A product in the fastest layout of other formats takes `best` seconds.
         """
-        yield found.of(self.format)
+        yield candidates.candidate(self.format)
 
     def square(self, squares: Squares) -> tuple[float, int] | None:
-        """Return the seconds of C = A A, and the bytes of C; None where the format multiplies as csr."""
+        """Return the seconds of C = A A, and the bytes of C; None if the product is computed in csr."""
         return None
 
     @abstractmethod
-    def reason(self, best: Candidate, survey: Survey) -> str:
-        """Return why a layout of this format was recommended, a sentence."""
+    def reason(self, best: Candidate, statistics: Statistics) -> str:
+        """Return a sentence: why a layout of this format is recommended."""
 
     def forecast(self, s: Summary, options: dict[str, Any]) -> int:
         """Return the bytes with these options."""
@@ -80,14 +80,14 @@ class Model(ABC):
 
 
 class Mirroring(Model):
-    """A format that can store one half."""
+    """A format that can store one triangle of a symmetric matrix."""
 
-    def half(self, found: Finder, beside: float) -> Candidate | None:
-        """Return one half, where it is clearly faster than products that take `beside` seconds and A is symmetric."""
-        m, n = found.survey.csr.shape
+    def half(self, candidates: Finder, best: float) -> Candidate | None:
+        """Return the layout of one triangle if A is symmetric and it is clearly faster than `best` seconds."""
+        m, n = candidates.statistics.csr.shape
         if m != n:
             return None
-        half = found.of(self.format, symmetry="symmetric")
-        if CLEAR * half.seconds >= beside or not (word := found.survey.symmetry):
+        half = candidates.candidate(self.format, symmetry="symmetric")
+        if CLEAR * half.seconds >= best or not (symmetry := candidates.statistics.symmetry):
             return None
-        return half if word == "symmetric" else found.of(self.format, symmetry=word)
+        return half if symmetry == "symmetric" else candidates.candidate(self.format, symmetry=symmetry)

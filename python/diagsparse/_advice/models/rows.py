@@ -1,4 +1,4 @@
-"""Formats that go from row to row, or through several rows at once."""
+"""Formats that traverse single rows, or several rows at once."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from ..._matrix.registry import FORMATS
 from ..._matrix.summary import Summary
 from .. import words
 from ..candidate import Candidate
-from ..costs import Cost, Walk
+from ..costs import Cost, Traversal
 from ..squares import Squares
-from ..survey import Survey
+from ..statistics import Statistics
 from .model import Finder, Model
 
-_SHORT = 1 << 16  # columns that 16 bits tell apart without bases
+_SHORT = 1 << 16  # number of columns that 16-bit indices can address without bases
 _FEW_BITS = {"column_bits": 16}
-_FEW = 2000  # nonzeros, whose products take less time than a call
+_FEW = 2000  # number of nonzeros below which a product takes less time than the call overhead
 
 
 class Rows(Model):
-    """Entries with their columns; there are no pieces."""
+    """Entries with their columns, without extra items."""
 
-    at_once, structured = False, False
+    bytes_known, structured = False, False
 
-    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
-        """Return what a product goes through."""
-        nnz = survey.csr.nnz
-        lines = survey.sample.lines * nnz
-        return Walk(self.forecast(s, options), float(nnz), steps=survey.longest_row, lines=lines)
+    def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
+        """Return the counts of a product."""
+        nnz = statistics.csr.nnz
+        lines = statistics.sample.lines * nnz
+        return Traversal(self.forecast(s, options), float(nnz), steps=statistics.longest_row, lines=lines)
 
-    def reason(self, best: Candidate, survey: Survey) -> str:
+    def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return that the matrix has no structure, and why the format is fast nevertheless."""
-        if survey.csr.shape[0] > 2 * survey.csr.nnz:
+        if statistics.csr.shape[0] > 2 * statistics.csr.nnz:
             return f"Most of the rows are empty, and {self.format} does not have to go through them."
         return f"The nonzeros lie on too many diagonals and in too many blocks: {self.format} {self._how(best)}."
 
@@ -41,91 +41,93 @@ class Rows(Model):
 
 
 class Common(Rows):
-    """The format that the advice starts from, csr."""
+    """The reference format, csr."""
 
-    at_once = True
+    bytes_known = True
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C."""
         return squares.as_csr()
 
-    def reason(self, best: Candidate, survey: Survey) -> str:
+    def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return that the matrix has no structure, or that the format does not matter."""
-        if survey.csr.nnz < _FEW:
+        if statistics.csr.nnz < _FEW:
             return "With so few nonzeros, a product takes about as long as the call itself, in any format."
-        nowhere = words.nowhere(survey)
+        nowhere = words.nowhere(statistics)
         return f"No other format would be faster: {nowhere}." if nowhere else "No other format would be faster."
 
 
 class Padded(Rows):
-    """Rows that are padded to the length of others; what is stored of them depends on the options."""
+    """Rows that are padded to the length of other rows; the padding depends on the options."""
 
-    def walk(self, survey: Survey, s: Summary, options: dict[str, Any]) -> Walk:
-        """Return what a product goes through."""
-        made: Any = FORMATS[self.format]
-        given = made.completed(s, made.checked_options(options))
-        lines = self._uneven(survey) * survey.sample.lines * survey.csr.nnz
-        return Walk(made.nbytes(s, **given), float(made.positions(s, **given)), 0.0, survey.longest_row, lines)
+    def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
+        """Return the counts of a product."""
+        format: Any = FORMATS[self.format]
+        given = format.completed(s, format.checked_options(options))
+        lines = self._uneven(statistics) * statistics.sample.lines * statistics.csr.nnz
+        return Traversal(
+            format.nbytes(s, **given), float(format.positions(s, **given)), 0.0, statistics.longest_row, lines
+        )
 
-    def _uneven(self, survey: Survey) -> float:
+    def _uneven(self, statistics: Statistics) -> float:
         return 1.0
 
 
-class AtOnce(Padded):
-    """Several rows at once; on a GPU also with short columns, where these need no bases."""
+class Interleaved(Padded):
+    """Several rows at once; on a GPU also with 16-bit columns, if these need no bases."""
 
-    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
-        """Yield the format, and short columns."""
-        yield found.of(self.format)
-        if not found.survey.on_cpu and found.survey.csr.shape[1] <= _SHORT:
-            yield found.of(self.format, **_FEW_BITS)
+    def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
+        """Yield the format, and the format with 16-bit columns."""
+        yield candidates.candidate(self.format)
+        if not candidates.statistics.on_cpu and candidates.statistics.csr.shape[1] <= _SHORT:
+            yield candidates.candidate(self.format, **_FEW_BITS)
 
     def _how(self, best: Candidate) -> str:
         how = "processes several rows at once" + ", sorted by length" * (best.layout.get("sigma", 1) > 1)
         return how + ", with 16-bit column indices" * (best.layout.get("column_bits") == 16)
 
 
-class Slices(AtOnce):
-    """Slices: the long rows of one wait for one another's x."""
+class Slices(Interleaved):
+    """Slices: rows of different lengths in a slice add cache misses on x."""
 
-    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
-        """Yield rows as they are, sorted ones, and short columns."""
-        plain, *short = super().layouts(found, best)
+    def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
+        """Yield rows in their order, rows sorted by length, and 16-bit columns."""
+        plain, *short = super().layouts(candidates, best)
         yield plain
-        yield found.of(self.format, sigma=4096)
+        yield candidates.candidate(self.format, sigma=4096)
         yield from short
 
-    def _uneven(self, survey: Survey) -> float:
-        return 1 + survey.spread
+    def _uneven(self, statistics: Statistics) -> float:
+        return 1 + statistics.spread
 
 
 class Leading(Padded):
-    """Leading entries of rows in ell, the rest in csr: also with short columns, and then one half."""
+    """Leading entries of rows in ell, the remainder in csr; also with 16-bit columns, and then one triangle."""
 
-    def layouts(self, found: Finder, best: float) -> Iterator[Candidate]:
-        """Yield the format, and where columns surely have 16 bits these, on a GPU also of one half."""
-        yield found.of(self.format)
-        if self._short(found.survey, _FEW_BITS):
-            yield found.of(self.format, **_FEW_BITS)
-            if not found.survey.on_cpu and found.survey.symmetry:
-                halved = {"symmetry": found.survey.symmetry, **_FEW_BITS}
-                if self._short(found.survey, halved) and found.survey.mirrored:
-                    yield found.of(self.format, **halved)
+    def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
+        """Yield the format, and 16-bit columns if they are certainly possible, on a GPU also for one triangle."""
+        yield candidates.candidate(self.format)
+        if self._short(candidates.statistics, _FEW_BITS):
+            yield candidates.candidate(self.format, **_FEW_BITS)
+            if not candidates.statistics.on_cpu and candidates.statistics.symmetry:
+                halved = {"symmetry": candidates.statistics.symmetry, **_FEW_BITS}
+                if self._short(candidates.statistics, halved) and candidates.statistics.mirrored:
+                    yield candidates.candidate(self.format, **halved)
 
-    def _short(self, survey: Survey, options: dict[str, Any]) -> bool:
-        """Return whether columns surely have 16 bits: there are no more, or no entries that do not lead."""
-        made: Any = FORMATS[self.format]
-        few = survey.csr.shape[1] <= _SHORT
-        return few or made.split(survey.summary, **made.checked_options(options))[1] == 0
+    def _short(self, statistics: Statistics, options: dict[str, Any]) -> bool:
+        """Return whether 16-bit columns are certainly possible: there are few columns, or no remainder in csr."""
+        format: Any = FORMATS[self.format]
+        few = statistics.csr.shape[1] <= _SHORT
+        return few or format.split(statistics.summary, **format.checked_options(options))[1] == 0
 
 
 ROWS = (
     Common(
         "csr",
-        {"": Cost(0.6, 0.43, turn=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.0)},
+        {"": Cost(0.6, 0.43, branch=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.0)},
         {"": Cost(2.8e-3, 4.2e-3, gather=5.4e-3, step=0.045, bytes=0.75, convert=0.0, call=350)},
     ),
-    AtOnce(
+    Interleaved(
         "ell",
         {
             "": Cost(0.17, 0.68, gather=2.3, single=0.93, complex=1.9, convert=1.7),
@@ -139,10 +141,10 @@ ROWS = (
     Slices(
         "sell",
         {
-            "": Cost(0.18, 0.56, turn=8.0, gather=0.75, single=1.06, complex=2.2, convert=1.0),
-            "sigma": Cost(0.97, 0.44, turn=8.0, gather=0.68, single=1.34, complex=2.4, convert=2.0),
-            "column_bits": Cost(0.1, 0.62, turn=8.0, gather=0.75, single=0.8, complex=2.4, convert=1.6),
-            "sigma column_bits": Cost(0.75, 0.5, turn=8.0, gather=0.75, single=0.9, complex=2.7, convert=2.5),
+            "": Cost(0.18, 0.56, branch=8.0, gather=0.75, single=1.06, complex=2.2, convert=1.0),
+            "sigma": Cost(0.97, 0.44, branch=8.0, gather=0.68, single=1.34, complex=2.4, convert=2.0),
+            "column_bits": Cost(0.1, 0.62, branch=8.0, gather=0.75, single=0.8, complex=2.4, convert=1.6),
+            "sigma column_bits": Cost(0.75, 0.5, branch=8.0, gather=0.75, single=0.9, complex=2.7, convert=2.5),
         },
         {
             "": Cost(1e-3, 1.2e-3, gather=4.2e-3, step=58, bytes=1.0, convert=0.2),
@@ -154,9 +156,9 @@ ROWS = (
     Leading(
         "ellcsr",
         {
-            "": Cost(2.4, 0.41, turn=26.0, gather=1.4, single=1.0, complex=2.3, convert=1.4),
-            "column_bits": Cost(2.3, 0.41, turn=26.0, gather=2.5, single=0.9, complex=2.0, convert=1.9),
-            "symmetry column_bits": Cost(2.5, 0.47, turn=26.0, gather=2.5, single=0.9, complex=1.8, convert=4.8),
+            "": Cost(2.4, 0.41, branch=26.0, gather=1.4, single=1.0, complex=2.3, convert=1.4),
+            "column_bits": Cost(2.3, 0.41, branch=26.0, gather=2.5, single=0.9, complex=2.0, convert=1.9),
+            "symmetry column_bits": Cost(2.5, 0.47, branch=26.0, gather=2.5, single=0.9, complex=1.8, convert=4.8),
         },
         {
             "": Cost(0.23, 3.3e-4, gather=7.5e-3, step=9.8, bytes=1.1, convert=0.2),
@@ -166,22 +168,22 @@ ROWS = (
     ),
     Padded(
         "hyb",
-        {"": Cost(1.6, 0.77, turn=26.0, gather=2.1, single=0.87, complex=2.0, convert=2.7)},
+        {"": Cost(1.6, 0.77, branch=26.0, gather=2.1, single=0.87, complex=2.0, convert=2.7)},
         {"": Cost(8e-3, 4.5e-3, gather=5e-3, bytes=0.6, convert=0.4, call=4000)},
     ),
     Rows(
         "jds",
-        {"": Cost(0.5, 0.62, turn=8.0, gather=2.5, single=1.0, complex=3.0, convert=2.6)},
+        {"": Cost(0.5, 0.62, branch=8.0, gather=2.5, single=1.0, complex=3.0, convert=2.6)},
         {"": Cost(1.5e-3, 4.6e-3, gather=4.6e-3, step=4, bytes=1.12, convert=0.4)},
     ),
     Rows(
         "coosr",
-        {"": Cost(0.75, 0.41, turn=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.4)},
+        {"": Cost(0.75, 0.41, branch=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.4)},
         {"": Cost(2.5e-3, 4e-3, gather=5.4e-3, step=0.045, bytes=0.6, convert=0.2)},
     ),
     Rows(
         "coo",
-        {"": Cost(1.05, 0.82, turn=20.0, gather=1.5, single=1.0, complex=1.7, convert=0.35)},
+        {"": Cost(1.05, 0.82, branch=20.0, gather=1.5, single=1.0, complex=1.7, convert=0.35)},
         {"": Cost(3.5e-3, 4e-3, gather=5.3e-3, step=0.045, bytes=0.6, convert=0.2)},
     ),
     Rows(

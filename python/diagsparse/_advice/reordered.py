@@ -1,4 +1,4 @@
-"""A matrix that is stored in another order of its rows and columns, and multiplies in the order that its user has."""
+"""A matrix whose rows and columns are stored in another order, with products in the original order."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .._matrix.sparse_array import SparseArray
 
 
 class Reordered(LinearOperator):
-    """A square operator: ``R @ x`` is ``A @ x``, though ``matrix`` is ``A[p][:, p]``; on the CPU.
+    """A square operator on the CPU: ``R @ x`` is ``A @ x``, although ``matrix`` is ``A[p][:, p]``.
 
-    Each product permutes x and y, which takes about as long as to read each of them twice.
+    Each product permutes x and y, which takes about as long as reading each of them twice.
 
     Attributes
     ----------
     matrix : SparseArray
-        In the order in which it is stored.
+        The matrix in its stored order.
     permutation : int64, shape (n,)
         p: row i of ``matrix`` is row ``p[i]`` of A.
     """
@@ -33,16 +33,16 @@ class Reordered(LinearOperator):
         m, n = self.shape
         return f"<reordered {self.matrix.format}_array {m} x {n} {self.dtype}, {human(self.matrix.nbytes)}>"
 
-    def _back(self, made: Any) -> Any:
-        y = np.empty_like(made)
-        y[self.permutation] = made
+    def _in_original_order(self, permuted: Any) -> Any:
+        y = np.empty_like(permuted)
+        y[self.permutation] = permuted
         return y
 
     def _matvec(self, x: Any) -> Any:
-        return self._back(self.matrix @ x[self.permutation])
+        return self._in_original_order(self.matrix @ x[self.permutation])
 
     def _rmatvec(self, x: Any) -> Any:
-        return self._back(self.matrix.rmatvec(x[self.permutation]))
+        return self._in_original_order(self.matrix.rmatvec(x[self.permutation]))
 
     _matmat = _matvec
     _rmatmat = _rmatvec

@@ -1,4 +1,4 @@
-"""The gate that every matrix passes: parts that do not fit each other are refused, whoever gave them."""
+"""The validation of every matrix: inconsistent arrays are rejected, from any source."""
 
 import copy
 

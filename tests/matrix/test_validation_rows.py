@@ -1,4 +1,4 @@
-"""The gate of formats that store rows in parts: what is wrong with them is told at its place."""
+"""The validation of row formats: the message states the position of the error."""
 
 import numpy as np
 import pytest

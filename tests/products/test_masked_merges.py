@@ -1,10 +1,10 @@
-"""Sums and element-wise products of hollow diagonals: what they store, halves, other formats, and sums of products."""
+"""Sums and element-wise products of masked diagonals: stored entries, triangles, other formats, sums of products."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import EACH_DTYPE
-from hollows import SYMMETRIES, hollow, squared
+from masked import SYMMETRIES, masked, squared
 
 import diagsparse as ds
 
@@ -16,7 +16,7 @@ VIEWS = {"N": lambda a: a, "T": lambda a: a.T, "C": lambda a: a.conj(), "H": lam
 def test_every_place_of_both(device, shape, dtype):
     m, n = shape
     steps = [k for k in (-140, -96, -64, -33, -2, 0, 1, 31, 32, 90) if -m < k < n]
-    a, b = hollow(m, n, steps, 0.4, 1, dtype), hollow(m, n, [k for k in steps[::2]] + [3], 0.6, 2, dtype)
+    a, b = masked(m, n, steps, 0.4, 1, dtype), masked(m, n, [k for k in steps[::2]] + [3], 0.6, 2, dtype)
     A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
     positions = (abs(a) + abs(b)).nnz
     for C, expected, nnz in (
@@ -40,7 +40,7 @@ def test_every_place_of_both(device, shape, dtype):
 @pytest.mark.parametrize("left", VIEWS)
 @pytest.mark.parametrize("right", VIEWS)
 def test_views(device, left, right):
-    a, b = (hollow(70, 70, [-65, -32, -1, 0, 5, 40], 0.5, seed, "complex128") for seed in (1, 2))
+    a, b = (masked(70, 70, [-65, -32, -1, 0, 5, 40], 0.5, seed, "complex128") for seed in (1, 2))
     A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
     made = (A.T if left in "TH" else A) if left in "NT" else (A.H if left == "H" else A.conj())
     other = (B.T if right in "TH" else B) if right in "NT" else (B.H if right == "H" else B.conj())
@@ -49,7 +49,7 @@ def test_views(device, left, right):
 
 
 def test_a_complex_multiple_of_a_square_of_a_half_is_whole(device):
-    a = squared(hollow(50, 50, [0, 3, 40], 0.5, 1, "complex128"), "hermitian")
+    a = squared(masked(50, 50, [0, 3, 40], 0.5, 1, "complex128"), "hermitian")
     A, C = ds.mdia_array(a, symmetry="hermitian", device=device), ds.mdia_array(a, device=device)
     made = ds.matmul(A, A, alpha=1j)
     assert made.symmetry is None and np.array_equal(made.toarray(), 1j * (a @ a).toarray())
@@ -68,7 +68,7 @@ def test_a_complex_multiple_of_a_square_of_a_half_is_whole(device):
 @EACH_DTYPE
 def test_halves_stay_halves(device, symmetry, dtype):
     a, b = (
-        squared(hollow(90, 90, steps, 0.5, seed, dtype), symmetry)
+        squared(masked(90, 90, steps, 0.5, seed, dtype), symmetry)
         for steps, seed in (([0, 1, 33, 80], 1), ([2, 33, 64], 2))
     )
     A, B = (ds.mdia_array(x, symmetry=symmetry, device=device) for x in (a, b))
@@ -93,7 +93,7 @@ def test_halves_stay_halves(device, symmetry, dtype):
 
 
 def test_formats_and_types_beside_it(device):
-    a, b = hollow(64, 64, [-40, -1, 0, 32], 0.5, 1, "float32"), hollow(64, 64, [-3, 0, 7], 0.9, 2, "complex128")
+    a, b = masked(64, 64, [-40, -1, 0, 32], 0.5, 1, "float32"), masked(64, 64, [-3, 0, 7], 0.9, 2, "complex128")
     A = ds.mdia_array(a, device=device)
     for format in ds.formats():
         B = ds.array(b, format, device=device)
@@ -161,7 +161,7 @@ def test_a_sum_that_does_not_fit(monkeypatch):
 
 @EACH_DTYPE
 def test_what_is_infinite_times_nothing_is_no_number(device, dtype):
-    a, b = hollow(70, 70, [-40, 0, 3], 0.5, 1, dtype), hollow(70, 70, [-40, 3, 50], 0.5, 2, dtype)
+    a, b = masked(70, 70, [-40, 0, 3], 0.5, 1, dtype), masked(70, 70, [-40, 3, 50], 0.5, 2, dtype)
     a.data[::7], b.data[::5], b.data[::9] = np.inf, -np.inf, np.nan
     made = ds.mdia_array(a, device=device) * ds.mdia_array(b, device=device)
     expected = ds.csr_array(a, device=device) * ds.csr_array(b, device=device)
@@ -170,7 +170,7 @@ def test_what_is_infinite_times_nothing_is_no_number(device, dtype):
 
 
 def test_products_of_types_and_formats(device):
-    a, b = hollow(70, 90, [-40, 0, 3], 0.5, 1, "float32"), hollow(70, 90, [-40, 3, 50], 0.5, 2, "complex128")
+    a, b = masked(70, 90, [-40, 0, 3], 0.5, 1, "float32"), masked(70, 90, [-40, 3, 50], 0.5, 2, "complex128")
     A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
     expected = a.multiply(b).toarray()
     for X, Y, format in (

@@ -1,4 +1,4 @@
-"""The gate on a GPU: the same faults are refused there, and index arrays cannot be written to."""
+"""The validation on a GPU: the same errors are reported there, and index arrays cannot be written to."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Matrices of hollow diagonals whose products and sums are exact."""
+"""Matrices with partly filled diagonals whose products and sums are exact."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -6,8 +6,8 @@ import scipy.sparse as sp
 SYMMETRIES = "symmetric", "hermitian"
 
 
-def hollow(m, n, offsets, fill, seed=0, dtype="float64"):
-    """Return small whole numbers on some places of these diagonals; sums of their products are exact."""
+def masked(m, n, offsets, fill, seed=0, dtype="float64"):
+    """Return small integers at some positions of these diagonals; sums of their products are exact."""
     rng = np.random.default_rng(seed)
     i = np.concatenate([np.arange(max(0, -k), min(m, n - k)) for k in offsets] or [np.zeros(0, int)])
     j = np.concatenate([np.arange(max(0, k), min(m + k, n)) for k in offsets] or [np.zeros(0, int)])

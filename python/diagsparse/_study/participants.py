@@ -1,4 +1,4 @@
-"""Who takes part in `compare`: our formats and who stands beside them; and the clock for all, on either device."""
+"""The contenders of `compare`: formats of diagsparse and other libraries, and their timing on either device."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ..measure import Contender, Progress, Timing
 from . import gpu_clock, gpu_peers, peers
 
 _ON_CPU = ("scipy", "mkl")
-_SAMPLES = 15  # of a call on a GPU
-_WASTE, _PLACES = 40, 2_000_000  # places of SciPy's dia for each entry, at most; so many are never too many
+_SAMPLES = 15  # measurements of a call on a GPU
+_WASTE, _SMALL = 40, 2_000_000  # largest number of values of SciPy's dia per entry, unless it has at most _SMALL values
 
 
 def by_default(where: Backend) -> tuple[str, ...]:
-    """Return who stands beside us where nobody is named."""
+    """Return the libraries that are compared by default."""
     return ("scipy",) if where is CPU else ("scipy", "cusparse")
 
 
 def missing(name: str, where: Backend) -> str:
-    """Return why a library cannot take part there, "" if it can."""
+    """Return why a library is not available on a device, or "" if it is."""
     if name not in _ON_CPU and where is CPU:
         return "available on a GPU only"
     if name == "mkl" and peers.mkl() is None:
@@ -38,7 +38,7 @@ def contenders(
     op: str, held: dict[str, SparseArray], kernels: list[str] | None, names: Sequence[str], csr: Any, x: Any,
     bsr: Any | None = None,
 ) -> list[Contender]:  # fmt: skip
-    """Return all that compute A x, or A A: our formats by these kernels (None: the default one), and the others."""
+    """Return all ways to compute A x or A A: formats of diagsparse by these kernels (None: the default), and peers."""
     ours = [
         measure.by_kernel(A, x if op == "matvec" else A, kernel)
         for A in held.values()
@@ -48,45 +48,45 @@ def contenders(
 
 
 def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
-    there = A.kernels(op)
-    if kernels is None:  # on a GPU a plan chooses
+    available = A.kernels(op)
+    if kernels is None:  # on a GPU, the plan selects the default
         plans = op == "matmul" and A._backend is not CPU
-        chosen = MatmulPlan(A, A, max_bytes=1 << 62).kernel if plans else there[0]
-        return [chosen] if chosen in there else there[:1]
-    asked = there if "all" in kernels else [name for name in there if name in kernels]
-    # A kernel of diagonals that cannot multiply these leaves it to another one, which is listed once.
+        chosen = MatmulPlan(A, A, max_bytes=1 << 62).kernel if plans else available[0]
+        return [chosen] if chosen in available else available[:1]
+    requested = available if "all" in kernels else [name for name in available if name in kernels]
+    # A kernel of diagonals that does not support these diagonals is replaced by another one, which is listed once.
     if op == "matvec" or A._format.family != "diagonals":
-        return asked
-    return list(dict.fromkeys(MatmulPlan(A, A, kernel=name, max_bytes=1 << 62).kernel for name in asked))
+        return requested
+    return list(dict.fromkeys(MatmulPlan(A, A, kernel=name, max_bytes=1 << 62).kernel for name in requested))
 
 
-def without_scipys_dia(names: Sequence[str], csr: Any, held: dict[str, SparseArray]) -> list[str]:
-    """Return why SciPy's dia takes no part where it would store far too much; nothing where it does."""
+def without_dia(names: Sequence[str], csr: Any, held: dict[str, SparseArray]) -> list[str]:
+    """Return the reason for leaving out SciPy's dia, if it would store far too much; otherwise an empty list."""
     if "scipy" not in names or "dia" not in held or not csr.nnz or _scipys_dia_fits(csr, held["dia"]):
         return []
     return ["its dia would store a value for each column on each diagonal, far more than csr does"]
 
 
 def _scipys_dia_fits(csr: Any, ours: SparseArray) -> bool:
-    return 0 < len(ours.offsets) * csr.shape[1] <= max(_PLACES, _WASTE * csr.nnz)
+    return 0 < len(ours.offsets) * csr.shape[1] <= max(_SMALL, _WASTE * csr.nnz)
 
 
 def scipys_bsr(names: Sequence[str], csr: Any) -> tuple[Any | None, str]:
-    """Return SciPy's bsr with blocks of the size that SciPy estimates, or None and why it takes no part."""
+    """Return SciPy's bsr with the block size that SciPy estimates, or None and the reason for leaving it out."""
     if "scipy" not in names:
         return None, ""
-    made = csr.tobsr()
-    if made.blocksize == (1, 1):
+    bsr = csr.tobsr()
+    if bsr.blocksize == (1, 1):
         return None, "SciPy estimates a block size of 1 x 1, which would be the same as csr"
-    return made, ""
+    return bsr, ""
 
 
 def _others(
     names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray], x: Any, bsr: Any | None
 ) -> Iterator[Contender]:
-    """Yield how others compute A x, or A A, on SciPy's csr and on the memory of ours; `x` is where our matrices are.
+    """Yield the peers that compute A x or A A, with SciPy's csr or the memory of our csr, on whose device `x` is.
 
-    SciPy's csr is always among them, its bsr where it is given.
+    SciPy's csr is always among them, and its bsr if it is given.
     """
     ours, vector = held.get("csr"), op == "matvec"
     host = x.get() if hasattr(x, "get") else x
@@ -109,14 +109,14 @@ def _others(
             yield Contender(library, format, "", prepare(), operands)
 
 
-def time_all(found: Sequence[Contender], where: Backend, budget: float, progress: Progress) -> dict[str, Timing]:
-    """Time them: in turns on the CPU; on a GPU by its own clock, those of the CPU apart."""
-    on_cpu = [where is CPU or c.library in _ON_CPU for c in found]
-    pause = peers.MKL_SLEEPS if any(c.library == "mkl" for c in found) else 0.0
-    calls = {c.name: c.call for c, here in zip(found, on_cpu, strict=True) if here}
+def time_all(contenders: Sequence[Contender], where: Backend, budget: float, progress: Progress) -> dict[str, Timing]:
+    """Time contenders: alternately on the CPU, and by events on a GPU."""
+    on_cpu = [where is CPU or c.library in _ON_CPU for c in contenders]
+    pause = peers.MKL_SLEEPS if any(c.library == "mkl" for c in contenders) else 0.0
+    calls = {c.name: c.call for c, here in zip(contenders, on_cpu, strict=True) if here}
     times = measure.time_calls(calls, budget=budget, pause=pause, progress=progress)
-    for c in (c for c, here in zip(found, on_cpu, strict=True) if not here):
+    for c in (c for c, here in zip(contenders, on_cpu, strict=True) if not here):
         progress(0.5, f"time {c.name}")
-        taken = gpu_clock.time_calls(c.call, where, _SAMPLES)
-        times[c.name] = Timing(median(taken), min(taken), len(taken))
+        seconds = gpu_clock.time_calls(c.call, where, _SAMPLES)
+        times[c.name] = Timing(median(seconds), min(seconds), len(seconds))
     return times

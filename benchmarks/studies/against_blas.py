@@ -1,13 +1,13 @@
-"""Threads beside those of a BLAS. Loops in which NumPy and SciPy call their BLAS.
+"""Threads of diagsparse together with those of a BLAS. Loops in which NumPy and SciPy call their BLAS.
 
-The default number of threads, of ours and of the BLAS, stands beside every setting of one thread and all of them. The
-loops are products between two `np.dot`, and `cg`, `gmres` and `lobpcg` of SciPy, for a fixed number of steps on a
-5-point stencil of 400 x 400 points, in float64. The default is held to 1.1 times the best setting. SciPy's csr, whose
-product runs on one thread, takes part with the default of the BLAS: so one sees what the BLAS itself takes. The exit
-status says whether the results agree, never how long they took.
+The default numbers of threads of diagsparse and of the BLAS are compared with all settings of one thread and all
+threads. The loops are products between two `np.dot`, and `cg`, `gmres` and `lobpcg` of SciPy with a fixed number of
+steps, for a 5-point stencil on 400 x 400 points in float64. The limit for the default is 1.1 times the best setting.
+SciPy's csr, whose product runs on one thread, shows the time of the BLAS itself. The exit status depends only on
+whether the results agree, not on times.
 
-Settings are timed in turns, each figure is the median of the rounds. It takes a minute, and needs threadpoolctl. With
---quick the grid has 60 x 60 points.
+Settings are timed alternately, and each time is the median of the rounds. The study takes a minute, and needs
+threadpoolctl. With --quick, the grid has 60 x 60 points.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from diagsparse._study.figures import BLUE, GREY, ORANGE, new_figure
 
 from ..experiment import Experiment, NamedRow, Report
 
-LIMIT = 1.1  #: times the best setting that the default may take
+LIMIT = 1.1  #: largest time of the default relative to the best setting
 DEFAULT, SCIPY = "default", "SciPy csr, default"
-POINTS, QUICK_POINTS = 400, 60  #: of the grid, along each axis
-_BUDGET, _QUICK_BUDGET = 12.0, 0.1  # seconds of timing for each loop, all settings together
+POINTS, QUICK_POINTS = 400, 60  #: points of the grid along each axis
+_BUDGET, _QUICK_BUDGET = 12.0, 0.1  # seconds of timing for each loop, for all settings together
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop by its name; `run(A, x)` returns a number that all settings agree on."""
+    """A named loop; `run(A, x)` returns a number that has to be the same for all settings."""
 
     what: str
     run: Callable[[Any, np.ndarray], float]
@@ -58,7 +58,7 @@ def _between_dots(A: Any, x: np.ndarray) -> float:
 def _blocks(A: Any, x: np.ndarray) -> float:
     X = np.stack([np.roll(x, 7 * k) for k in range(4)], axis=1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that so few steps do not converge
+        warnings.simplefilter("ignore", UserWarning)  # lobpcg does not converge in so few steps
         return float(lobpcg(A, X, largest=True, tol=1e-30, maxiter=8)[0].sum())
 
 
@@ -71,15 +71,15 @@ LOOPS = (
 
 
 class _Blas:
-    """The libraries of NumPy and SciPy that share work among threads, and how many they have by default."""
+    """The multithreaded libraries of NumPy and SciPy, and their default number of threads."""
 
     def __init__(self) -> None:
         try:
             control = importlib.import_module("threadpoolctl")
         except ImportError:
-            raise ImportError('beside-blas: it needs threadpoolctl: pip install "diagsparse[bench]"') from None
-        found = control.ThreadpoolController().select(user_api="blas")
-        self._libraries, self.info = found.lib_controllers, found.info()
+            raise ImportError('against-blas: it needs threadpoolctl: pip install "diagsparse[bench]"') from None
+        blas = control.ThreadpoolController().select(user_api="blas")
+        self._libraries, self.info = blas.lib_controllers, blas.info()
         self.threads = max((one["num_threads"] for one in self.info), default=1)
 
     def set(self, threads: int) -> None:
@@ -93,8 +93,8 @@ class _Blas:
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the loops.
 
-    A row has ``times`` (setting: seconds), the ``best`` setting, the ``ratio`` of the default to it and its ``limit``,
-    and whether the results of all settings agree (``ok``).
+    A row contains ``times`` (setting: seconds), the ``best`` setting, the ``ratio`` of the default to it and its
+    ``limit``, and whether the results of all settings agree (``ok``).
     """
     blas, ours = _Blas(), get_num_threads()
     settings = {DEFAULT: (ours, blas.threads)}
@@ -141,7 +141,7 @@ def _add(report: Report) -> None:
 
 
 def _pairs(report: Report) -> Iterator[Pair]:
-    """Yield the default beside the best setting, and beside SciPy's csr with the default, loop by loop."""
+    """Yield the comparisons of the default with the best setting and with SciPy's csr, loop by loop."""
     for row in report["rows"]:
         yield Pair("a loop", row["name"], DEFAULT, "best setting", 1 / row["ratio"])
         yield Pair("a loop", row["name"], DEFAULT, "SciPy csr", row["times"][SCIPY] / row["times"][DEFAULT])
@@ -174,20 +174,20 @@ def _machine(report: dict[str, Any]) -> str:
 
 # ---- picture ------------------------------------------------------------------------------------------------------
 def _draw(report: dict[str, Any]) -> Any:
-    """Draw a picture: for each loop the time of every setting beside the best one's, each with its name."""
+    """Draw the time of every setting relative to the best one for each loop."""
     rows = report["rows"]
     figure = new_figure(8.0, 1.0 + 0.25 * sum(len(row["times"]) + 1 for row in rows))
     axes, position = figure.subplots(), 0.0
     ticks: dict[float, str] = {}
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # over the line of the limit
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # covers the line of the limit
     for row in rows:
         axes.text(0, position, row["name"], fontsize=8.5, fontweight="bold", va="center", bbox=white)
         for name, seconds in row["times"].items():
             position -= 1
-            beside = seconds / row["times"][row["best"]]
-            axes.barh(position, beside, 0.7, color=BLUE if name == DEFAULT else GREY)
-            told = f"{columns.seconds(seconds)}, {columns.digits(beside)}x"
-            axes.annotate(told, (beside, position), xytext=(4, 0), textcoords="offset points", va="center", bbox=white)
+            ratio = seconds / row["times"][row["best"]]
+            axes.barh(position, ratio, 0.7, color=BLUE if name == DEFAULT else GREY)
+            text = f"{columns.seconds(seconds)}, {columns.digits(ratio)}x"
+            axes.annotate(text, (ratio, position), xytext=(4, 0), textcoords="offset points", va="center", bbox=white)
             ticks[position] = name
         position -= 1.4
     axes.axvline(LIMIT, color=ORANGE)
@@ -195,12 +195,12 @@ def _draw(report: dict[str, Any]) -> Any:
     axes.set_yticks(list(ticks), list(ticks.values()))
     axes.set_ylim(position + 0.8, 1.3)
     axes.set_xlim(0, 1.25 * max(s / min(row["times"].values()) for row in rows for s in row["times"].values()))
-    axes.set_xlabel("time beside that of the best setting (threads: ours and the BLAS's)")
+    axes.set_xlabel("time relative to the best setting (threads of diagsparse and of the BLAS)")
     axes.tick_params(length=0, axis="y")
     return figure
 
 
-BESIDE_BLAS = Experiment(
-    "beside-blas", __doc__, _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
+AGAINST_BLAS = Experiment(
+    "against-blas", __doc__, _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
     only_cpu=True, add=_add,
 )  # fmt: skip

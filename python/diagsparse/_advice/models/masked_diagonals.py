@@ -1,0 +1,73 @@
+"""Masked diagonals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..._matrix.registry import FORMATS
+from ..._matrix.summary import Summary
+from .. import words
+from ..candidate import Candidate
+from ..costs import Cost, Traversal
+from ..squares import Price, Prices, Squares
+from ..statistics import FAR_TOO_MANY, Statistics
+from .model import Finder, Mirroring
+
+_SERIAL = 1 << 62  # more rows per thread than any matrix has: a single thread is used
+_SQUARE = Prices(Price(0.72, 0.0, row=2.0, pair=5.2), Price(0.003, 0.006, pair=0.05))
+
+
+class MaskedDiagonals(Mirroring):
+    """Diagonals with masks. The masks are the extra items."""
+
+    def why_not(self, statistics: Statistics) -> str:
+        """Return "" unless there are far too many diagonals."""
+        return "" if statistics.of_diagonals else FAR_TOO_MANY
+
+    def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
+        """Return the counts of a product."""
+        nnz, nbytes = statistics.csr.nnz, self.forecast(s, FORMATS[self.format].checked_options(options))
+        steps = statistics.steps(len(s.offsets))
+        return Traversal(nbytes, float(nnz), nnz * statistics.sample.masks, steps, converted=steps)
+
+    def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
+        """Yield all entries, and one triangle."""
+        plain = candidates.candidate(self.format)
+        yield plain
+        if half := self.half(candidates, min(plain.seconds, best)):
+            yield half
+
+    def half(self, candidates: Finder, best: float) -> Candidate | None:
+        """Return one triangle if that is clearly faster and explicit zeros have mirror images, too."""
+        half = super().half(candidates, best)
+        return half if half and candidates.statistics.mirrored else None
+
+    def square(self, squares: Squares) -> tuple[float, int]:
+        """Return the seconds and the bytes of C: the masks of any two diagonals are combined."""
+        d, m = len(squares.statistics.offsets), squares.statistics.csr.shape[0]
+        return squares.by_rows(_SQUARE, d * d * m / 32)
+
+    def reason(self, best: Candidate, statistics: Statistics) -> str:
+        """Return how full the diagonals are."""
+        d, full = len(statistics.offsets), statistics.full
+        only, zeros = ("", "") if full > words.FULL else ("only ", "their zeros and without ")
+        half = f" Only one half is stored, because A is {best.layout['symmetry']}." if "symmetry" in best.layout else ""
+        count = words.diagonals(d)
+        without = f"{self.format} stores them without {zeros}column indices"
+        return f"{count} {only}{words.percent(full)} full: {without}.{half}"
+
+
+MASKED_DIAGONALS = (
+    MaskedDiagonals(
+        "mdia",
+        {
+            "": Cost(0.34, 0.0, 6.8, step=5.0, single=0.53, complex=4.0, convert=2.2),
+            "symmetry": Cost(1.36, 0.0, 7.0, step=5.0, single=0.5, complex=7.0, rows_each=_SERIAL, convert=3.5),
+        },
+        {
+            "": Cost(0, 1.0e-3, 0.05, step=40, bytes=0.8, single=0.9, convert=0.2),
+            "symmetry": Cost(0, 1.2e-3, 0.03, step=60, bytes=1.45, single=0.9, convert=0.3),
+        },
+    ),
+)

@@ -187,7 +187,7 @@ def test_counting_needs_memory_that_is_free(monkeypatch):
 COUNTING = """
     import numpy as np, scipy.sparse as sp
     import diagsparse as ds
-    from diagsparse._formats import surveyed
+    from diagsparse._formats import unimplemented
 
     def peak():
         return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0]) * 1024
@@ -200,7 +200,7 @@ COUNTING = """
     open("/proc/self/clear_refs", "w").write("5")  # the largest size is now that of this moment
     before = peak()
     report.others, report.bitmap_blocks
-    print(peak() - before, surveyed.counting_nbytes(A._summary()))
+    print(peak() - before, unimplemented.counting_nbytes(A._summary()))
 """
 
 

@@ -250,7 +250,7 @@ def test_one_half_by_the_word_of_who_asks(device):
         ds.matmul(A, ds.mdia_array(masked(80, 7, [0], 1.0, 1, "complex128"), device=device), symmetry="symmetric")
     with pytest.raises(ValueError, match="expected None"):
         ds.matmul(A, A.H, symmetry="skew")
-    with pytest.raises(ValueError, match="both halves"):
+    with pytest.raises(ValueError, match="both triangles"):
         ds.matmul(A, A.H, C, symmetry="hermitian")
 
 

@@ -24,7 +24,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
     "solve": ["_products.solving"],
     "files": ["io"],
     "study": ["advice", "compare", "gallery", "structure"],
-    "devices": ["_places", "_show"],
+    "devices": ["_backends", "_show"],
 }
 SUBJECTS = {  # what each module has whose functions every matrix binds
     "base": "Attributes and parts",

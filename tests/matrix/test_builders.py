@@ -92,8 +92,8 @@ def test_diagonals_stay_diagonals(format):
 def test_blocks_that_do_not_fit():
     A = ds.eye(3)
     for call, words in (
-        (lambda: ds.hstack([A, ds.eye(4)]), "hstack: rows"),
-        (lambda: ds.vstack([A, ds.eye(3, 4)]), "vstack: columns"),
+        (lambda: ds.hstack([A, ds.eye(4)]), "equal numbers of rows"),
+        (lambda: ds.vstack([A, ds.eye(3, 4)]), "equal numbers of columns"),
         (lambda: ds.block_diag([]), "no blocks"),
     ):
         with raises(ValueError, words):

@@ -124,7 +124,7 @@ def test_packed_diagonals_of_a_gpu_are_not_read_one_by_one(monkeypatch):
     elsewhere = types.SimpleNamespace(name="cuda")
     for layout in ({"symmetry": "symmetric"}, {"period": 6}):
         A = ds.hm_array(full, **layout)
-        monkeypatch.setattr(A, "_place", elsewhere)
+        monkeypatch.setattr(A, "_backend", elsewhere)
         with raises(
             TypeError, "expected every diagonal stored in full on cuda", f"got {A._format.packing(A)}", "A.unpacked()"
         ):

@@ -94,7 +94,7 @@ def test_damaged_sections(name, damaged, words):
 def test_sections_of_one_length():
     """Rows of one length are in one section."""
     parts = np.ones(2), np.zeros(2, int), np.arange(3), np.arange(3), np.arange(3)
-    with raises(ValueError, "jds_array: section 1 has rows", "not below that of the section before"):
+    with raises(ValueError, "jds_array: section 1 has rows", "not below that of the previous section"):
         make("jds", parts, shape=(3, 1))
 
 

@@ -21,6 +21,12 @@ class ConversionWarning(UserWarning):
     """A matrix was converted implicitly where the caller may not expect it."""
 
 
+@cache
+def dtype_name(dtype: np.dtype) -> str:
+    """Return the name of a dtype; NumPy needs some microseconds to build it."""
+    return dtype.name
+
+
 def is_narrow(dtype: np.dtype) -> bool:
     """Whether values are stored in 16 bits."""
     return dtype.itemsize == 2 and dtype.name in _NARROW

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .._backends import memory
 from .._backends.backend import CPU, Backend
-from .._backends.types import is_narrow
+from .._backends.types import dtype_name, is_narrow
 from .._matrix import devices, elementwise
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON, FORMATS, default_format
@@ -162,15 +162,15 @@ class Diagonals(FromDiagonals):
             s = Summary(a.shape, dtype.itemsize, a.nnz + other.nnz, offsets=lambda: self.union(a, other))
             self.require(s, None, a._backend)
         terms = [(a._matrix, a._op, alpha), (other._matrix, other._op, beta)]
-        return a._wrap(a._core.combine(self.name, terms, "sum", True, dtype.name))
+        return a._wrap(a._core.combine(self.name, terms, "sum", True, dtype_name(dtype)))
 
     def union(self, a: SparseArray, other: SparseArray) -> np.ndarray:
         return np.union1d(self.occupied(a), other._format.occupied(other))
 
     def multiplied(self, matrix: SparseArray, other: SparseArray) -> SparseArray:
-        dtype = np.result_type(matrix._dtype, other._dtype)
+        dtype = matrix._dtype if matrix._dtype is other._dtype else np.result_type(matrix._dtype, other._dtype)
         terms = [(matrix._matrix, matrix._op, 1), (other._matrix, other._op, 1)]
-        return matrix._wrap(matrix._core.combine(self.name, terms, "product", True, dtype.name))
+        return matrix._wrap(matrix._core.combine(self.name, terms, "product", True, dtype_name(dtype)))
 
     def scaled_by(self, a: SparseArray, dense: Any) -> SparseArray:
         return devices.scaled(a, dense)

@@ -9,6 +9,7 @@ import numpy as np
 from .._backends import memory
 from .._backends.arguments import SYMMETRIES, symmetry_number
 from .._backends.backend import CPU, Backend
+from .._backends.types import dtype_name
 from .._matrix.convert import convert, unpacked, widen
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Request
@@ -69,7 +70,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
             return self.added(unpacked(matrix), unpacked(other), alpha, beta)
         a, b = self.merged_with(matrix, other, "sum")
         terms = [(a._matrix, a._op, alpha), (b._matrix, b._op, beta)]
-        return matrix._wrap(matrix._core.combine(self.name, terms, "sum", True, a._dtype.name))
+        return matrix._wrap(matrix._core.combine(self.name, terms, "sum", True, dtype_name(a._dtype)))
 
     def factors(self, a: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
         return self.terms(a, other)
@@ -78,7 +79,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         assert isinstance(other, mdia_array)
         a, b = self.merged_with(matrix, other, "element-wise product")
         terms = [(a._matrix, a._op, 1), (b._matrix, b._op, 1)]
-        return matrix._wrap(matrix._core.combine(self.name, terms, "product", True, a._dtype.name))
+        return matrix._wrap(matrix._core.combine(self.name, terms, "product", True, dtype_name(a._dtype)))
 
     def merged_with(self, a: SparseArray, other: Any, what: str) -> tuple[SparseArray, SparseArray]:
         """Return both in one type; `MemoryError` where the masks of both and as many values do not fit."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._backends import memory
+from .._backends.types import dtype_name
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
@@ -47,4 +48,4 @@ def _merged(how: str, dtype: np.dtype, *terms: tuple[SparseArray, Any], zeros: b
         what = f"{a.format}_array: the {how} of matrices with {entries} entries"
         memory.require_free(nbytes + temporary, what, backend, temporary=temporary)
     raw = [(term._matrix, term._op, factor) for term, factor in terms]
-    return a._wrap(backend.core.combine(a._format.name, raw, how, zeros, dtype.name))
+    return a._wrap(backend.core.combine(a._format.name, raw, how, zeros, dtype_name(dtype)))

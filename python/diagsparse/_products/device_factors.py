@@ -49,7 +49,7 @@ class DeviceFactors:
 
     @property
     def nbytes(self) -> int:
-        """Of all that is kept."""
+        """Bytes of everything that is stored."""
         return self.matrix.nbytes + sum(nbytes for _, nbytes in self._solves.values())
 
     def right_side(self, trans: str, fitted: Callable[..., tuple[int, ...]]) -> RightSide:

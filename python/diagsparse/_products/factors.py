@@ -65,7 +65,7 @@ class _Solver:
 
     @property
     def nbytes(self) -> int:
-        """Of all that is kept."""
+        """Bytes of everything that is stored."""
         return self._factors.nbytes
 
     def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:

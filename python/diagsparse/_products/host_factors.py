@@ -57,7 +57,7 @@ class HostFactors:
 
     @property
     def nbytes(self) -> int:
-        """Of all that is kept."""
+        """Bytes of everything that is stored."""
         unfactored = 0 if self._single is None else self._single.nbytes
         return unfactored + sum(nbytes for _, nbytes in self._solves.values())
 

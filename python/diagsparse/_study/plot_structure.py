@@ -42,9 +42,9 @@ def draw_entries(axes: Any, s: Any) -> None:
     axes.set_ylabel("row", fontsize=8, labelpad=-len(str(m)) if m * _SLIM > n else 4)
     axes.set_anchor("N")
     one = rows == m and columns == n
-    told = "a mark an entry" if one else f"darkest: {most} entries\nin {-(-m // rows)} x {-(-n // columns)} places"
-    told = "nothing is stored" if not s.nnz else told
-    axes.set_xlabel(f"column\n{told}" + "\nnot in proportion" * slim, fontsize=8)
+    caption = "a mark an entry" if one else f"darkest: {most} entries\nin {-(-m // rows)} x {-(-n // columns)} elements"
+    caption = "nothing is stored" if not s.nnz else caption
+    axes.set_xlabel(f"column\n{caption}" + "\nnot in proportion" * slim, fontsize=8)
 
 
 def _from_pale() -> Any:

@@ -107,12 +107,10 @@ class bmsparse_array(SparseArray):
     """
 
     _format = Bmsparse("bmsparse")
-    block_indptr = component("block_indptr", "Start of each block row, int64 (ceil(m / 8) + 1,), not copied.")
-    block_col = component("block_col", "Block column of every block, int32 (blocks,), not copied.")
-    bitmap = component(
-        "bitmap", "Stored elements of every block, row by row from the highest bit, uint64 (blocks,), not copied."
-    )
-    value_indptr = component("value_indptr", "Start of the values of every block, int64 (blocks + 1,), not copied.")
+    block_indptr = component("block_indptr", "Start of each block row, int64 (ceil(m / 8) + 1,).")
+    block_col = component("block_col", "Block column of every block, int32 (blocks,).")
+    bitmap = component("bitmap", "Stored elements of every block, row by row from the highest bit, uint64 (blocks,).")
+    value_indptr = component("value_indptr", "Start of the values of every block, int64 (blocks + 1,).")
 
     @property
     def blocks(self) -> int:

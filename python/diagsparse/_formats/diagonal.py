@@ -22,7 +22,7 @@ from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_wri
 from .diagonal_reading import spans
 from .format import Format
 from .from_diagonals import FromDiagonals
-from .packing import Packing, forecast_as, forecast_of_copy, pack, packing_of, with_same_packing
+from .packing import Packing, forecast_as, forecast_of_copy, pack, packing_of, unpacked, with_same_packing
 
 
 class Diagonals(FromDiagonals):
@@ -35,6 +35,7 @@ class Diagonals(FromDiagonals):
     value_rows: ClassVar[bool] = True  # whether values are two-dimensional, with a row for each label
     shares_rows: ClassVar[bool] = False  # whether two diagonals share a row, so that one may be zero
     packing = staticmethod(packing_of)
+    unpacked = staticmethod(unpacked)
     forecast_of_copy = staticmethod(forecast_of_copy)
     forecast_as = staticmethod(forecast_as)
     spans = staticmethod(spans)
@@ -54,7 +55,7 @@ class Diagonals(FromDiagonals):
     matmul = staticmethod(diagonal_products.matmul)
     planned = diagonal_products.planned
     as_factor = diagonal_products.as_factor
-    sum_of_products = staticmethod(diagonal_products.sum_of_products)
+    sum_of_products = diagonal_products.sum_of_products
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
         return self.zeros_on(shape, dtype, [], backend)
@@ -206,7 +207,6 @@ class DiagonalArray(SparseArray):
 
     symmetry = property(packing.symmetry)
     period = property(packing.period)
-    unpacked = packing.unpacked
     diagonal = diagonal_reading.diagonal
     setdiag = diagonal_writing.setdiag
 

@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._backends import memory
 from .._backends.backend import CPU, Backend
-from .._backends.types import value_dtype
+from .._backends.types import is_narrow, value_dtype
 from .._matrix import construct
 from .._matrix.convert import convert, unpacked, unshared, widen
 from .._matrix.registry import COMMON, FORMATS
-from .._matrix.request import Pair, Request
+from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._products.plans import MatmulPlan
@@ -49,12 +50,14 @@ class Format(Forecasts):
     packs: ClassVar[bool] = False  # whether diagonals may be packed: one triangle, one period
     narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
     batched: ClassVar[bool] = False  # whether there are batches of the format
-    by_column: ClassVar[bool] = False  # whether drawings are coloured by column
-    nearest: ClassVar[str] = COMMON  # the most similar format of CuPy
+    by_column: bool = False  # whether drawings are coloured by column
+    nearest: str = COMMON  # the most similar format of CuPy
     triangles: ClassVar[bool] = False  # whether plans can compute one triangle
     own_products: ClassVar[bool] = False  # whether products within the family have kernels, else they run in csr
     triangular_products: ClassVar[bool] = False  # whether plans compute one triangle of symmetric or Hermitian products
     multiplies: ClassVar[dict[str, str]] = {}  # formats in which products with other families are computed
+    sums: ClassVar[str] = COMMON  # the format in which several products are added
+    added_to: ClassVar[tuple[str, ...]] = ()  # other families whose matrices are added in that format, not in csr
 
     from_parts = from_arrays.from_parts
     from_tuple = from_arrays.from_tuple
@@ -70,6 +73,13 @@ class Format(Forecasts):
     def packing(self, a: SparseArray) -> Packing:
         """Return the options that pickles and files store in addition to the component arrays: none."""
         return UNPACKED
+
+    def unpacked(self, a: SparseArray, max_bytes: int | None) -> SparseArray:
+        """Return this matrix with every element stored, and 16-bit values as float32; itself if it is not packed."""
+        if is_narrow(a._dtype):
+            nbytes = a.nbytes + a._matrix.values.nbytes
+            memory.require(nbytes, max_bytes, f"{self.who}: its values in float32", backend=a._backend)
+        return widen(a)
 
     # ---- conversions ------------------------------------------------------------------------------
     def from_csr(self, csr: SparseArray, max_bytes: int | None, held: int = 0, **options: int) -> SparseArray:
@@ -169,6 +179,10 @@ class Format(Forecasts):
 
     def sort_in_place(self, a: SparseArray) -> None:
         """Sort the stored values if the user left them in another order."""
+
+    def child(self, a: SparseArray, number: int) -> SparseArray:
+        """Return one of the matrices that this one consists of, on its part of the values, for `several`."""
+        return a._wrap(a._matrix.children()[number], a._op)
 
     # ---- representations --------------------------------------------------------------------------
     def description(self, a: SparseArray) -> str:
@@ -279,10 +293,4 @@ class Format(Forecasts):
         """Return an operand in the form that kernels take, like a planned one; `packed`: the user's operand was."""
         raise NotImplementedError
 
-    def sum_of_products(
-        self, a: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None,
-        alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
-        max_bytes: int | None,
-    ) -> SparseArray:  # fmt: skip
-        """Return alpha times the sum of the products, plus beta c, for families with kernels for products."""
-        raise NotImplementedError
+    sum_of_products = by_csr.sum_of_products

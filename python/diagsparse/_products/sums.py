@@ -11,7 +11,7 @@ from .._backends.types import check_scalars
 from .._matrix.convert import convert, unpacked
 from .._matrix.operands import check_same_device, home_of, require_sparse
 from .._matrix.registry import COMMON, FORMATS, format_named
-from .._matrix.request import Pair
+from .._matrix.request import Pair, Sum
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from .plan_operands import OPERATIONS, product_formats
@@ -189,10 +189,10 @@ def _shared_half(a: SparseArray, b: SparseArray) -> str | None:
     return SYMMETRIES[a._matrix.symmetry] if same else None
 
 
-def _factor(a: SparseArray, alpha: complex) -> SparseArray:
-    """Return an operand of a product that is multiplied by alpha: whole, but for halves that products read as they are.
+def _unpacked_operand(a: SparseArray, alpha: complex) -> SparseArray:
+    """Return an operand of a product that is multiplied by alpha, unpacked unless its kernels read one triangle.
 
-    A square of a half is a half, too, and complex multiples of a Hermitian one are not.
+    With a complex alpha it is unpacked, because complex multiples of Hermitian matrices are not Hermitian.
     """
     return a._format.as_operand(a) if a._format.triangular_products and not np.imag(alpha) else unpacked(a)
 
@@ -220,10 +220,10 @@ def sum_of_products(
     out: SparseArray | None = None,
     max_bytes: int | None = None,
 ) -> SparseArray:
-    """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
+    """Return alpha times the sum of the products, plus beta C, in a structure that contains all of them."""
     check_triangle(triangle, who)
-    operands = {id(x): x for a, b, _ in pairs for x in (a, b)}  # each is converted once, in however many pairs it is
-    operands = {key: _factor(x, alpha) for key, x in operands.items()}
+    operands = {id(x): x for a, b, _ in pairs for x in (a, b)}  # an operand of several pairs is converted once
+    operands = {key: _unpacked_operand(x, alpha) for key, x in operands.items()}
     first, second = (operands[id(x)] for x in (pairs[0].a, pairs[0].b))
     shape = first.shape[0], second.shape[1]
     check_same_device(who, first, second)
@@ -240,18 +240,5 @@ def sum_of_products(
     check_scalars(dtype, alpha, beta or 0, who)
     operands = {key: x.astype(dtype, copy=False) for key, x in operands.items()}
     pairs = [Pair(operands[id(a)], operands[id(b)], factor) for a, b, factor in pairs]
-    first, beta = pairs[0].a, beta or 0
-    if work != COMMON:
-        first = first if first._format.family == FORMATS[work].family else convert(first, work)
-        result = first._format.sum_of_products(
-            first, who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes
-        )
-        return convert(result, format)
-    if out is not None:
-        raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
-    total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
-    for other in others:
-        total = total._format.added(total, other, 1, 1)
-    if c is not None and beta != 0:
-        total = total._format.added(total, convert(c, COMMON).astype(dtype, copy=False), 1, beta)
-    return convert(total if triangle is None else total._format.triangle(total, triangle, who), format)
+    total = Sum(who, pairs, c, alpha, beta or 0, triangle, kernel, out, max_bytes)
+    return convert(FORMATS[work].sum_of_products(total), format)

@@ -30,7 +30,7 @@ def as_factor(format: Any, a: SparseArray, planned: SparseArray, packed: bool) -
 
 
 def planned(format: Any, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-    """Return the native plan of a product, and the operands in the form that its kernels take."""
+    """Return the native plan of a product, and the operands in the form that its kernels read."""
     pairs = a._matrix.diagonals * b._matrix.diagonals
     if pairs > 1 << 20:
         what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
@@ -75,7 +75,7 @@ def sum_of_products(format: Any, s: Sum) -> SparseArray:
     if s.out is None:
         result = SparseArray._wrap(plans[0]._plan.result(first.dtype.name))
     else:
-        plans[0].check_out(result := s.out)
+        plans[0]._check_out(result := s.out)
     if c is not None:
         if core.overlap(c._matrix.values, result._matrix.values):
             c = c.copy()

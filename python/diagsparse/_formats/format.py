@@ -286,11 +286,11 @@ class Format(Forecasts):
         return 0
 
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        """Return the native plan of a product in this format, and the operands in the form that its kernels take."""
+        """Return the native plan of a product in this format, and the operands in the form that its kernels read."""
         raise NotImplementedError
 
     def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-        """Return an operand in the form that kernels take, like a planned one; `packed`: the user's operand was."""
+        """Return an operand in the form that kernels read, like a planned one; `packed`: the user's operand was."""
         raise NotImplementedError
 
     sum_of_products = by_csr.sum_of_products

@@ -25,7 +25,7 @@ class Cdm(Diagonals):
     two_dimensional = ("values",)
     shares_rows = True
 
-    def infer_shape(self, values: np.ndarray) -> tuple[int, int]:
+    def infer_shape(self, values: Any) -> tuple[int, int]:
         return values.shape[1], values.shape[1]
 
     def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:

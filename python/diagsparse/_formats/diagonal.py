@@ -32,7 +32,6 @@ class Diagonals(FromDiagonals):
     family, packs, narrow, batched, own_products, triangles = "diagonals", True, True, True, True, True
     drops_zeros = True
 
-    value_rows: ClassVar[bool] = True  # whether values are two-dimensional, with a row for each label
     shares_rows: ClassVar[bool] = False  # whether two diagonals share a row, so that one may be zero
     packing = staticmethod(packing_of)
     unpacked = staticmethod(unpacked)
@@ -88,7 +87,7 @@ class Diagonals(FromDiagonals):
         what = f"{self.who}: {counted(len(s.offsets), 'diagonal')} of a {s.shape[0]} x {s.shape[1]} matrix"
         if kind is not FORMATS[COMMON]:
             return f"{what} (too large for {COMMON}_array, whose extents stay below 2^31)", ""
-        nonzeros = f"{counted(s.stored, 'nonzero')} take{'s' * (s.stored == 1)}"
+        nonzeros = f"{counted(s.stored, 'nonzero')} need{'s' * (s.stored == 1)}"
         return what, f"{nonzeros} {memory.human(rows)} as {COMMON}_array" if rows < self.nbytes(s) else ""
 
     def check_shape(self, shape: tuple[int, int], core: Any) -> None:

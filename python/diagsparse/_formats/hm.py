@@ -17,9 +17,8 @@ class Hm(Diagonals):
     """The layout of `hm_array`."""
 
     derived = ("starts",)
-    value_rows = False
 
-    def shape_values(self, values: np.ndarray, labels: list[int]) -> np.ndarray:
+    def shape_values(self, values: Any, labels: list[int]) -> Any:
         if values.ndim != 1:
             raise ValueError(f"hm_array: values of shape {values.shape}, expected one flat array of all diagonals")
         return values

@@ -63,11 +63,12 @@ class sell_array(SparseArray):
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
         The component arrays are ``(values, indices, slice_indptr[, row_order, row_lengths, bases])``, with None for
-        missing optional ones: values and indices of shape (places / slice_height, slice_height), where the indices of
-        a row of the matrix ascend and are followed by -1 in the padding; slice_indptr of shape (slices + 1,), the start
-        of each slice, counted in elements; row_order of shape (m,), the row of the matrix that each stored row is;
-        row_lengths of shape (m,), in the order of the stored rows. Indices of type uint8 or uint16 are short columns,
-        with bases if they cannot represent all columns of the matrix. Values are shared, the other arrays are copied.
+        missing optional ones: values and indices of shape (positions / slice_height, slice_height), where the indices
+        of a row of the matrix ascend and are followed by -1 in the padding; slice_indptr of shape (slices + 1,), the
+        start of each slice, counted in elements; row_order of shape (m,), the row of the matrix that each stored row
+        is; row_lengths of shape (m,), in the order of the stored rows. Indices of type uint8 or uint16 are short
+        columns, with bases if they cannot represent all columns of the matrix. Values are shared, the other arrays are
+        copied.
     shape, dtype, copy, device, max_bytes
         As for `csr_array`; `shape` is required with component arrays.
     slice_height : int, optional
@@ -89,12 +90,10 @@ class sell_array(SparseArray):
         For inconsistent component arrays, columns that are too far apart for `column_bits`, and matrices that do not
         fit into memory.
 
-    Notes
-    -----
-    Bytes: ``places (itemsize + 4) + 8 (slices + 1)``, where ``places`` counts the stored positions with their padding;
-    ``4 m`` more for row_order if ``sigma > 1``, and ``4 m`` more with row_lengths. With short columns the 4 becomes 2
-    or 1, plus ``4 ceil(places / 32)`` if the matrix has more than 65535 or 255 columns. Padding is never multiplied, so
-    that infinities in x do not spread. Products of two matrices are computed in csr.
+    Notes ----- Bytes: ``positions (itemsize + 4) + 8 (slices + 1)``, where ``positions`` counts the stored elements and
+    their padding; ``4 m`` more for row_order if ``sigma > 1``, and ``4 m`` with row_lengths. With short columns the 4
+    becomes 2 or 1, plus ``4 ceil(positions / 32)`` if the matrix has more than 65535 or 255 columns. Padding is never
+    multiplied, so that infinities in x do not spread. Products of two matrices are computed in csr.
 
     Slices as in Monakov, Lokhmotov and Avetisyan (2010); sorting as in Kreutzer, Hager, Wellein, Fehske and Bishop
     (2014).
@@ -112,7 +111,7 @@ class sell_array(SparseArray):
     bases = component("bases", "Base of the columns of each chunk, int32; None if columns are absolute.")
     indices = component(
         "indices",
-        "Column of every entry, (places / slice_height, slice_height), int32 and -1 in the padding, or short.",
+        "Column of every entry, (positions / slice_height, slice_height), int32 and -1 in the padding, or short.",
     )
     slice_indptr = component("slice_indptr", "Start of each slice, in elements, int64 (slices + 1,).")
     row_order = component("row_order", "Row of the matrix that each stored row is, int32 (m,); None if not sorted.")

@@ -71,13 +71,8 @@ class bmsparse_array(SparseArray):
         row; block_col of shape (blocks,), ascending in each block row; bitmap of shape (blocks,), whose bit
         ``63 - (8 r + c)`` represents the element in row r and column c of the block; value_indptr of shape
         (blocks + 1,), the start of the values of each block. Values are shared, the other arrays are copied.
-    shape : tuple, optional
-        Required with component arrays.
-    dtype : dtype, optional
-        float32, float64, complex64 or complex128. By default integers and bools become float64, with a
-        `ConversionWarning`. float16 and bfloat16 values are stored as such, and widened in products.
-    copy, device, max_bytes
-        As for `csr_array`.
+    shape, dtype, copy, device, max_bytes
+        As for `dia_array`; `shape` is required with component arrays.
 
     Raises
     ------

@@ -89,16 +89,12 @@ def chebyshev_multiply(
 
     Parameters
     ----------
-    a : sparse matrix, shape (n, n)
-        Ours, a view of it, or SciPy's.
-    x : array_like, shape (n,) or (n, p)
-        On the device of A as in `SparseArray.matvec`; a block is multiplied column by column.
+    a, x, out, kernel, stream
+        As in `power_multiply`.
     coefficients : array_like, shape (k + 1,)
         Real or complex; at least one.
     domain : (float, float)
         The interval of the series; the ends must differ.
-    out, kernel, stream : optional
-        As in `power_multiply`.
 
     Returns
     -------
@@ -160,16 +156,12 @@ def recurrence_multiply(
 
     Parameters
     ----------
-    a : sparse matrix, shape (n, n)
-        Ours, a view of it, or SciPy's.
-    x : array_like, shape (n,) or (n, p)
-        On the device of A as in `SparseArray.matvec`; a block is multiplied column by column.
+    a, x, out, kernel, stream
+        As in `power_multiply`.
     alpha, beta, gamma : array_like, shape (k,), or scalar
         Real or complex; a scalar is repeated k times. ``gamma[0]`` is not used, as there is no v_{-1}.
     coefficients : array_like, shape (k + 1,)
         Real or complex; at least one. Vectors with coefficient 0 are left out of the sum.
-    out, kernel, stream : optional
-        As in `power_multiply`.
 
     Returns
     -------

@@ -14,8 +14,8 @@ from .component import component
 from .format import Format
 from .options import power_of_two
 
-_LARGEST = 1 << 16
-_BEGIN = 256  # the approximate cost of a block in a product, in bytes that could be read meanwhile
+_MAX_BLOCK = 1 << 16
+_BLOCK_COST = 256  # the approximate cost of a block in a product, in bytes that could be read meanwhile
 _BLOCKS = [1 << bits for bits in range(1, 17)]
 
 
@@ -23,7 +23,7 @@ class Csb(Format):
     """The layout of `csb_array`."""
 
     structure = ("local_row", "local_col", "block_indptr")
-    options = {"block": power_of_two(_LARGEST)}
+    options = {"block": power_of_two(_MAX_BLOCK)}
 
     def layout(self, a: SparseArray) -> dict[str, int]:
         return {"block": a.block}
@@ -38,7 +38,7 @@ class Csb(Format):
 
     def completed(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
         def cost(block: int) -> int:
-            return self.nbytes(s, block=block) + (_BEGIN - 8) * _count(s.shape, block)
+            return self.nbytes(s, block=block) + (_BLOCK_COST - 8) * _count(s.shape, block)
 
         return options or {"block": min(reversed(_BLOCKS), key=cost)}
 

@@ -24,8 +24,8 @@ from .mirrored import Mirrored
 from .own_products import OwnProducts
 
 _ROWS = 32  # of a block
-_LEAST_FILL = 1 / 16  # geometric mean of the fill of both operands, from which products use masks
-_PAIRED = 1 << 22  # pairs of diagonals up to which the offsets of a product are listed before it is planned
+_MIN_FILL = 1 / 16  # geometric mean of the fill of both operands, from which products use masks
+_MAX_LISTED = 1 << 22  # pairs of diagonals up to which the offsets of a product are listed before it is planned
 
 
 class Mdia(Mirrored, OwnProducts):
@@ -110,7 +110,7 @@ class Mdia(Mirrored, OwnProducts):
         # 52 (21); with fill 0.06 27 (16), 10 (5). Hamiltonians of 16 spins, with fill 0.28 in whole blocks: 9.9 (5.2),
         # 16 (13).
         assert isinstance(other, mdia_array)
-        return self if named or a.fill * other.fill >= _LEAST_FILL**2 else FORMATS[COMMON]
+        return self if named or a.fill * other.fill >= _MIN_FILL**2 else FORMATS[COMMON]
 
     def symmetry_of_product(self, a: SparseArray, b: SparseArray) -> int:
         # If S is symmetric, S S is symmetric and S conj(S) is Hermitian; if S is Hermitian, the other way round.
@@ -128,7 +128,7 @@ class Mdia(Mirrored, OwnProducts):
         (m, n), backend = (a.shape[0], b.shape[1]), left._backend
         if (pairs := self.diagonal_count(left) * self.diagonal_count(right)) > 1 << 12:
             count = min(pairs, m + n - 1)
-            if pairs < _PAIRED:
+            if pairs < _MAX_LISTED:
                 offsets = np.unique(np.add.outer(self.all_offsets(left), self.all_offsets(right)))
                 count = int(((-m < offsets) & (offsets < n)).sum())
             masks = f"masks of {display.counted(count, 'diagonal')}"

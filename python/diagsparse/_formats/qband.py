@@ -20,7 +20,7 @@ from .format import Format
 from .options import choice, distinct_integers, fraction
 from .own_products import OwnProducts
 
-_LISTED = 2**31 - 2**24  # products of entries of the rest and band diagonals; those of two entries are added
+_MAX_LISTED = 2**31 - 2**24  # products of entries of the rest and band diagonals; those of two entries are added
 # Ratios of the products outside of the bands to all products of stored values, from which csr is faster, by (on the
 # CPU, repeated plan). Measured in docs/decisions/0010-quasi-bands.md.
 _BY_CSR = {(True, False): 0.4, (True, True): 0.15, (False, False): 0.1, (False, True): 0.3}
@@ -67,7 +67,7 @@ class Qband(OwnProducts):
         outside = listed + a_rest.stored * b_rest.stored / inner
         on_cpu = matrix._backend is CPU
         by_csr = not named and outside > total * _BY_CSR[on_cpu, repeated]
-        too_many = not on_cpu and listed >= _LISTED  # a GPU numbers these products with 31 bits
+        too_many = not on_cpu and listed >= _MAX_LISTED  # a GPU numbers these products with 31 bits
         return FORMATS[COMMON] if by_csr or too_many else self
 
     # ---- choice of the diagonals, and memory ------------------------------------------------------

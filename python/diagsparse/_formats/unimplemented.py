@@ -20,7 +20,7 @@ BITMAP_SIZES = 4, 8, 16  # rows of a block with a bitmap
 BSR_SIZES = 2, 3, 4, 5, 6, 8  # rows of a block; the size with the fewest bytes is reported
 BCSD_HEIGHTS = 4, 8, 16, 32  # rows of a block; the height with the fewest bytes is reported
 _COLUMN, _POINTER = 4, 8  # bytes
-_SHORT = 2**31  # entries of an array whose positions have 4 bytes
+_MAX_SHORT = 2**31  # entries of an array whose positions have 4 bytes
 
 _SUITABLE_FOR = {
     "bsr": "full square blocks of the same size",
@@ -137,7 +137,7 @@ def _msr(s: Summary) -> OtherFormat | None:
     if m != n:
         return None
     stored = n + 1 + s.entries - int(s.fill[np.flatnonzero(s.offsets == 0)].sum())
-    each = s.itemsize + (_COLUMN if stored < _SHORT else _POINTER)
+    each = s.itemsize + (_COLUMN if stored < _MAX_SHORT else _POINTER)
     return OtherFormat("", None, stored, stored * each, _SUITABLE_FOR["msr"])
 
 

@@ -21,8 +21,8 @@ from .._matrix.sparse_array import SparseArray
 from .cudss import Cudss
 
 _WITH_DIAGONALS = ("dia", "hm", "cdm", "csr", "csc")
-_LEAST = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
-_MANY = 32  # systems from which cuSPARSE is faster than cuDSS, which solves all of them as one
+_MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
+_MIN_SYSTEMS = 32  # systems from which cuSPARSE is faster than cuDSS, which solves all of them as one
 
 Solve = Callable[[Any], None]
 """Overwrites right-hand sides, the columns of a `DeviceArray` in F order, with the solutions."""
@@ -30,7 +30,7 @@ Solve = Callable[[Any], None]
 
 def chosen(members: int, needed: str) -> str:
     """Return the method for a matrix of `members` blocks; `needed` is the first one that supports its bandwidth."""
-    if needed == "pentadiagonal" and members < _MANY and not isinstance(libraries.cudss(), Exception):
+    if needed == "pentadiagonal" and members < _MIN_SYSTEMS and not isinstance(libraries.cudss(), Exception):
         return "cudss"
     return needed
 
@@ -171,7 +171,7 @@ def _diagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 
 def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     n, core = a.shape[0], a._core
-    rows = max(n, _LEAST["tridiagonal"])
+    rows = max(n, _MIN_ROWS["tridiagonal"])
     bands = [_by_rows(a, k, rows) for k in (-1, 0, 1)]
 
     def solve(x: Any) -> None:
@@ -189,7 +189,7 @@ def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 
 def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     n, core = a.shape[0] // members, a._core
-    rows = max(n, _LEAST["pentadiagonal"])
+    rows = max(n, _MIN_ROWS["pentadiagonal"])
 
     def side_by_side(vector: Any, fill: int) -> Any:
         """Return elements i of all members as row i, extended by `fill` to at least 5 rows."""

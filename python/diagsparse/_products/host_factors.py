@@ -16,9 +16,9 @@ from .._backends.backend import CPU
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 
-_LEAST_BAND = 8  # diagonals of a band that is always factored as such
-_MOST_ZEROS = 4  # limit for the elements of a band, relative to its nonzeros
-_NUMBERS = {"N": 0, "T": 1, "H": 2}  # of operations in LAPACK
+_MIN_BAND = 8  # bands of up to this many diagonals are always factored as such
+_MAX_RATIO = 4  # limit for the elements of a band, relative to its nonzeros
+_OPERATIONS = {"N": 0, "T": 1, "H": 2}  # of operations in LAPACK
 _ALL = slice(None)
 
 Solve = Callable[..., np.ndarray]
@@ -36,7 +36,7 @@ class Singular(np.linalg.LinAlgError):
 def chosen(a: SparseArray, below: int, above: int, needed: str) -> str:
     """Return the method for offsets from `-below` to `above`; `needed` is the first one that supports them."""
     n, nonzeros = a.shape[0], int(a._summary().fill.sum())
-    if (below + above + 1) * n > max(_LEAST_BAND * n, _MOST_ZEROS * nonzeros):
+    if (below + above + 1) * n > max(_MIN_BAND * n, _MAX_RATIO * nonzeros):
         return "superlu"
     return "dense" if needed == "banded" and 2 * below + above + 1 >= n > 2 else needed
 
@@ -137,7 +137,7 @@ def _banded(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> t
 
     def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
         first = rows.start or 0
-        return back(factors[:, rows], below, above, b, pivots[rows] - first, trans=_NUMBERS[trans])[0]
+        return back(factors[:, rows], below, above, b, pivots[rows] - first, trans=_OPERATIONS[trans])[0]
 
     return solve, factors.nbytes + pivots.nbytes
 
@@ -157,7 +157,7 @@ def _dense(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tu
 
     def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
         first = rows.start or 0
-        return back(factors[rows, rows], pivots[rows] - first, b, trans=_NUMBERS[trans])[0]
+        return back(factors[rows, rows], pivots[rows] - first, b, trans=_OPERATIONS[trans])[0]
 
     return solve, factors.nbytes + pivots.nbytes
 

@@ -20,8 +20,8 @@ from .._matrix.summary import Summary
 _DIAGONALS = "dia", "hm", "cdm", "mdia"
 # Limit for the bytes of the result by diagonals, relative to csr. It includes zeros on the diagonals of the factors,
 # which multiply; when matrices are stacked (_matrix/stacking.py), only added zeros count.
-_MOST = 8
-_TABLE = 40  # bytes per pair of diagonals while they are listed: int64 sums, sorted sums, and their positions
+_MAX_RATIO = 8
+_PAIR_NBYTES = 40  # bytes per pair of diagonals while they are listed: int64 sums, sorted sums, and their positions
 
 
 def kron(
@@ -130,9 +130,9 @@ def _by_default(a: Any, s: Summary, least: int = 0) -> str:
     if (first := default_format(s.shape)) is not FORMATS[COMMON]:  # too large for the indices of csr
         return own if own in _DIAGONALS else first.name
     rows = FORMATS[COMMON].nbytes(s)
-    if least > _MOST * rows:
+    if least > _MAX_RATIO * rows:
         return COMMON
-    if own in _DIAGONALS and FORMATS[own].nbytes(s) <= _MOST * rows:
+    if own in _DIAGONALS and FORMATS[own].nbytes(s) <= _MAX_RATIO * rows:
         return own
     return min(("hm", "mdia", COMMON), key=lambda name: FORMATS[name].nbytes(s))
 
@@ -172,7 +172,7 @@ class _Pairs:
 
     def _table(self) -> int:
         """Return the bytes that are needed to list the diagonals."""
-        return _TABLE * len(self.of_a) * len(self.of_b)
+        return _PAIR_NBYTES * len(self.of_a) * len(self.of_b)
 
     def _fill(self) -> np.ndarray:
         which = np.searchsorted(self.summary.offsets, self._sums())
@@ -199,7 +199,7 @@ class _Pairs:
 
     def nearly_full(self) -> bool:
         """Whether dia, from which other diagonal formats are converted, is within the limit."""
-        return self.in_dia() <= _MOST * FORMATS[COMMON].nbytes(self.summary)
+        return self.in_dia() <= _MAX_RATIO * FORMATS[COMMON].nbytes(self.summary)
 
     def product(self) -> SparseArray:
         """Return the product as dia."""

@@ -262,8 +262,8 @@ class MatmulPlan:
             a, b = (given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True))
             if a._matrix is not b._matrix:
                 raise ValueError(
-                    "plan: created for squares of a matrix in symmetric storage; plan(B, B) squares another one, and "
-                    "plan_matmul(A, B) plans the product of two"
+                    "plan: created for the square of one matrix in symmetric storage; plan(B, B) squares another one, "
+                    "and plan_matmul(A, B) plans the product of two"
                 )
         if self._plan.hermitian and (np.imag(alpha) or np.imag(beta)):
             raise ValueError(f"plan: alpha={alpha}, beta={beta}: expected real factors of a Hermitian result")

@@ -81,7 +81,7 @@ class IndexedArray(SparseArray):
         return self._backend.host(self._core.diagonal(self._matrix, self._op, k))
 
     def eliminate_zeros(self) -> None:
-        """Remove explicit zeros, in place."""
+        """Drop the stored zeros, in place."""
         self._matrix, self._op = merge.without_zeros(self)._matrix, 0
 
 

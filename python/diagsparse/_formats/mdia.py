@@ -65,14 +65,14 @@ class Mdia(Mirrored, OwnProducts):
             csr = convert(other, COMMON)
             other = self.from_csr_as(csr, self.mirror(a, csr))
         if isinstance(other, mdia_array) and a._matrix.symmetry == other._matrix.symmetry:
-            return widen(a), widen(other)  # triangles are added without unpacking
+            return widen(a), widen(other)  # halves are added as they are
         return super().terms(a, other)
 
     def added(self, matrix: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
         if not isinstance(other, mdia_array):
             return super().added(matrix, other, alpha, beta)
         hermitian = matrix._matrix.symmetry == other._matrix.symmetry == SYMMETRIES.index("hermitian")
-        if hermitian and (np.imag(alpha) or np.imag(beta)):  # complex multiples of Hermitian matrices are not Hermitian
+        if hermitian and (np.imag(alpha) or np.imag(beta)):  # a complex multiple of a Hermitian matrix is none
             return self.added(unpacked(matrix), unpacked(other), alpha, beta)
         a, b = self.merged_with(matrix, other, "sum")
         terms = [(a._matrix, a._op, alpha), (b._matrix, b._op, beta)]

@@ -44,7 +44,7 @@ class Format(Forecasts):
     derived: ClassVar[tuple[str, ...]] = ()  # those that are determined by the others
     parts_are: ClassVar[dict[str, Any]] = {}  # the options that describe component arrays as `parts` returns them
     two_dimensional: ClassVar[tuple[str, ...]] = ()  # the two-dimensional arrays, including the values
-    padded = several = False  # whether there is padding, never read; whether it consists of several matrices
+    padded: ClassVar[bool] = False  # whether there is padding, which is never read
     drops_zeros: ClassVar[bool] = False  # whether conversions to csr and mdia drop explicit zeros
     options: ClassVar[dict[str, Callable[[Any, str], Any]]] = {}  # options of the layout, and functions that check them
     packs: ClassVar[bool] = False  # whether diagonals may be packed: one triangle, one period
@@ -179,10 +179,6 @@ class Format(Forecasts):
 
     def sort_in_place(self, a: SparseArray) -> None:
         """Sort the stored values if the user left them in another order."""
-
-    def child(self, a: SparseArray, number: int) -> SparseArray:
-        """Return one of the matrices that this one consists of, on its part of the values, for `several`."""
-        return a._wrap(a._matrix.children()[number], a._op)
 
     # ---- representations --------------------------------------------------------------------------
     def description(self, a: SparseArray) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,13 +9,11 @@ import numpy as np
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
-from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix import devices
 from .._matrix.sparse_array import SparseArray
 from .._matrix.validation import refuse_entries
-from .._matrix.workspaces import sorting
 
 
 def from_parts(format: Any, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
@@ -40,10 +37,6 @@ def from_component_arrays(
     format: Any, backend: Backend, shape: tuple[int, int], values: Any, structure: list[tuple[str, Any]]
 ) -> Any:
     """Return the native matrix of these arrays, which are on `backend`'s device; native code validates them."""
-    if format.several:  # validation merges them, to check that they have no entry in common
-        stored, item = math.prod(values.shape), values.itemsize
-        nbytes = 2 * (stored * (item + 4) + 8 * (shape[0] + 1)) + sorting(stored, item, backend)
-        memory.require_free(nbytes, f"{format.who}: validating its arrays", backend)
     return backend.core.indexed_matrix(format.name, *shape, values, structure)
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from .._backends.backend import Backend
-from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
 from .component import component
-from .format import Format
 from .options import count
+from .several import Several
 
 
-class Hyb(Format):
+class Hyb(Several):
     """The layout of `hyb_array`."""
 
     structure = ("ell_indices", "coo_row", "coo_col")
     two_dimensional = ("ell_indices",)
-    padded = several = True
     options = {"width": count}
 
     def description(self, a: SparseArray) -> str:
@@ -51,11 +49,6 @@ class Hyb(Format):
         # Both are built with separate values before they share an array; the rest is built as csr first.
         positions, rest = self.split(s, **options)
         return 8 * (s.shape[0] + 1) + max((positions + rest) * s.itemsize, sorting(rest, s.itemsize, backend))
-
-    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        # Both are converted to csr, and merged.
-        rows = FORMATS[COMMON].nbytes(s) + 8 * (s.shape[0] + 1)
-        return rows + sorting(s.entries, s.itemsize, a._backend)
 
 
 class hyb_array(SparseArray):

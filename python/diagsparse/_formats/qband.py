@@ -19,6 +19,7 @@ from .component import component
 from .format import Format
 from .options import choice, distinct_integers, fraction
 from .own_products import OwnProducts
+from .several import Several
 
 _MAX_LISTED = 2**31 - 2**24  # products of entries of the rest and band diagonals; those of two entries are added
 # Ratios of the products outside of the bands to all products of stored values, from which csr is faster, by (on the
@@ -27,12 +28,11 @@ _BY_CSR = {(True, False): 0.4, (True, True): 0.15, (False, False): 0.1, (False, 
 _THRESHOLDS = {"dia_occ": DIA_OCC, "band_occ": BAND_OCC}
 
 
-class Qband(OwnProducts):
+class Qband(Several, OwnProducts):
     """The layout of `qband_array`."""
 
     drops_zeros = True
     structure = ("dia_offsets", "coosr_row", "coosr_col", "coosr_indptr")
-    padded = several = True
     options = {
         "partition": choice("bytes", "paper"), "dia_occ": fraction, "band_occ": fraction, "offsets": distinct_integers,
     }  # fmt: skip
@@ -113,11 +113,6 @@ class Qband(OwnProducts):
         # Before that, a table of the starts of diagonals; CPU threads write the rest to an array for all entries.
         space = s.entries * (s.itemsize + 4) if backend is CPU else 0
         return max(joined, table_of_diagonals(s.shape, s.entries) + space)
-
-    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        # Both are converted to csr, and merged.
-        rows = FORMATS[COMMON].nbytes(s) + 8 * (s.shape[0] + 1)
-        return rows + sorting(s.entries, s.itemsize, a._backend)
 
 
 class qband_array(SparseArray):

@@ -110,14 +110,8 @@ class Diagonals(FromDiagonals):
         memory.require_free(8 * a._shape[0], f"{a.format}_array: the lengths of its rows", a._backend)
         return np.array(a._core.row_lengths(a._matrix, a._op), np.int64).reshape(-1, 2)
 
-    def leading_entries(self, a: SparseArray, **limits: int) -> tuple[int, int]:
-        return FORMATS[COMMON].leading_entries(convert(a, COMMON), **limits)
-
-    def occupied_blocks(self, a: SparseArray, size: int) -> int:
-        return FORMATS[COMMON].occupied_blocks(convert(a, COMMON), size)
-
-    def positions_in_slices(self, a: SparseArray, height: int, sigma: int) -> int:
-        return FORMATS[COMMON].positions_in_slices(convert(a, COMMON), height, sigma)
+    def in_rows(self, a: SparseArray, temporary: int = 0) -> tuple[Any, int]:
+        return FORMATS[COMMON].in_rows(convert(a, COMMON), temporary)
 
     def count_nonzero(self, a: SparseArray) -> int:
         """Count the stored values that are not zero."""

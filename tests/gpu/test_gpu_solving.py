@@ -121,7 +121,7 @@ def test_cupys_solvers_take_them():
 def test_what_cannot_be_solved_on_a_gpu():
     A = ds.hm_array(ds.gallery.tridiagonal(5)).to("cuda")
     for call, error, words in (
-        (lambda: ds.factorized(A, method="banded"), ValueError, "on cuda; there are diagonal"),
+        (lambda: ds.factorized(A, method="banded"), ValueError, "on cuda; expected diagonal"),
         (lambda: ds.factorized(A, method="diagonal"), ValueError, "offsets from -1 to 1"),
         (lambda: ds.factorized(A).solve(np.ones(4)), ValueError, "5 x 5"),
         (lambda: ds.factorized(A).solve(np.ones(5), "C"), ValueError, "trans"),

@@ -71,7 +71,7 @@ def test_values_of_another_size(format):
             make(format, (parts_of(format, count, 4), [0, 1]), shape=(4, 4))
     with raises(ValueError, f"{format}_array", "(2, 2, 2)"):
         make(format, (np.ones((2, 2, 2)), [0, 1]), shape=(4, 4))
-    with raises(ValueError, f"{format}_array", "1 parts"):
+    with raises(ValueError, f"{format}_array", "1 arrays"):
         make(format, (np.ones((2, 4)),), shape=(4, 4))
     if format != "cdm":
         with raises(ValueError, f"{format}_array", "shape=(m, n)"):
@@ -182,7 +182,7 @@ def test_parts_that_are_not_those_of_entries(format):
     with raises(ValueError, f"{format}_array: values has shape (), expected one dimension"):
         make(format, (1.0, both))
     for indices, count in ((([0, 1, 2],), 1), (3, 0), ((*both, [0]), 3)):
-        with raises(ValueError, f"{format}_array: got 2 parts with {count} index arrays", "(values, (rows, columns))"):
+        with raises(ValueError, f"{format}_array: got 2 arrays with {count} index arrays", "(values, (rows, columns))"):
             make(format, (values, indices))
     with raises(TypeError, "masked array"):
         make(format, (np.ma.array(values, mask=[0, 1]), both))

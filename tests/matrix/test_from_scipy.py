@@ -262,7 +262,7 @@ def test_advice_of_csr_only_where_it_takes_less():
     with pytest.raises(MemoryError) as refused:
         ds.hm_array(sp.eye_array(10**5, format="csr"), max_bytes=10**5)
     assert "nonzeros" not in str(refused.value)
-    with pytest.raises(MemoryError, match=r"; 1000 nonzeros take 20.0 KB as csr_array, or pass max_bytes="):
+    with pytest.raises(MemoryError, match=r"; 1000 nonzeros need 20.0 KB as csr_array, or pass max_bytes="):
         ds.hm_array(sp.csr_array(np.eye(1000)[::-1]), max_bytes=10**5)
 
 

@@ -203,7 +203,7 @@ def test_repr(format):
     whats = {"dia": band, "hm": band, "cdm": "11 diagonals from -8 to 8, "}
     whats |= {"ell": "width 6, ", "hyb": "width 4, ", "ellcsr": "width 3, "}
     whats |= {"sell": "slices of 8, ", "jds": "sections 4, ", "csb": "block 16, "}
-    whats |= {"qband": "6 diagonals from -2 to 3, 0 beside them, ", "mdia": band, "bmsparse": "4 blocks, "}
+    whats |= {"qband": "6 diagonals from -2 to 3, 0 in the rest, ", "mdia": band, "bmsparse": "4 blocks, "}
     what = whats.get(format, "")
     assert repr(A) == f"<{format}_array 9 x 9 float32: {what}{A.nnz} stored, {unit}, cpu>"
     if format in DIAGONAL:
@@ -232,7 +232,7 @@ def test_boundaries_of_ellcsr(device):
     for bad, words in (({"boundary": 1, "boundary_column": 1}, "one of them"), ({"boundary": -1}, "0 to 2147483647")):
         with pytest.raises(ValueError, match=re.escape(words)):
             ds.ellcsr_array(a, **bad)
-    with pytest.raises(TypeError, match="boundary_column='1': expected a whole number"):
+    with pytest.raises(TypeError, match="boundary_column='1': expected an integer"):
         ds.ellcsr_array(a, boundary_column="1")
 
 

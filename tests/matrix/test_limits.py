@@ -286,5 +286,5 @@ def test_the_check_of_parts_is_foreseen(monkeypatch):
     parts = tuple(A.parts()[name] for name in ("values", "ell_indices", "coo_row", "coo_col"))
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda backend=None: A.nbytes)
-    with raises(MemoryError, "hyb_array: the check of its parts", "are free"):
+    with raises(MemoryError, "hyb_array: validating its arrays", "are free"):
         ds.hyb_array(parts, shape=A.shape)

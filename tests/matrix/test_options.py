@@ -27,7 +27,7 @@ def test_no_option_is_none(format, layout):
         with raises(TypeError, f"{format}_array: {name}=2.5: expected", "True or False" * (name == "row_lengths")):
             make_it(A0, **{name: 2.5})
         if name != "row_lengths":
-            with raises(TypeError, f"{name}=2.5: expected a whole number"):
+            with raises(TypeError, f"{name}=2.5: expected an integer"):
                 make_it(A0, **{name: 2.5})
     A = make_it(A0, **({"column_bits": 8} if format == "ell" else {}))
     assert make_it(A, **layout) is not None and same(A, make_it(A, **layout))

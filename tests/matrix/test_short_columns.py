@@ -116,7 +116,7 @@ def test_what_does_not_fit(device):
     assert B.csr_bases is None and np.array_equal(B.toarray(), A.toarray())
     for bits, kind, words in (
         (12, ValueError, "expected one of 8, 16, 32"),
-        ("8", TypeError, "expected a whole number"),
+        ("8", TypeError, "expected an integer"),
     ):
         with raises(kind, "column_bits", words):
             A.asformat("ellcsr", column_bits=bits)

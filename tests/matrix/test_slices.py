@@ -63,7 +63,7 @@ def test_copies_keep_the_layout():
 def test_options():
     for name in ("slice_height", "sigma"):
         for wrong in ("8", 8.0, True):
-            with raises(TypeError, f"sell_array: {name}={wrong!r}", "expected a whole number"):
+            with raises(TypeError, f"sell_array: {name}={wrong!r}", "expected an integer"):
                 make("sell", np.eye(3), **{name: wrong})
         for wrong in (0, -1, 2**31):
             with raises(ValueError, f"sell_array: {name}={wrong}", "expected 1 to"):

@@ -202,7 +202,7 @@ def test_what_is_wrong_with_a_product_is_told_of_the_operands_that_were_given(fo
     plan = ds.plan_matmul(A, A)
     with raises(ValueError, 'matmul: no kernel "nope" for products as ', "there are "):
         A.matmul(A, kernel="nope")
-    with raises(ValueError, f"plan: A is <{format}_array 5 x 5", f"made for <{format}_array 4 x 4"):
+    with raises(ValueError, f"plan: A is <{format}_array 5 x 5", f"created for <{format}_array 4 x 4"):
         plan(B, A)
     with raises(TypeError, f"plan: B is int, expected a {format}_array"):
         plan(A, 5)

@@ -211,7 +211,7 @@ def test_info_tells_structure_and_bytes(file):
     assert read["bitmap_blocks"]["8"]["blocks"] == read["blocks"]
     for name, one in read["others"].items():  # formats that are not built here
         (line,) = (line for line in out.splitlines() if line.startswith(f"{name} "))
-        assert str(one["stored"]) in line and line.endswith(one["wins"])
+        assert str(one["stored"]) in line and line.endswith(one["suitable_for"])
 
 
 def test_info_tells_the_bytes_of_the_layout_in_the_file(file):

@@ -131,7 +131,7 @@ def test_options_that_do_not_fit():
         (lambda: ds.array(S, "sell", sgima=4), TypeError, "sell_array: no option sgima; expected slice_height, sigma"),
         (lambda: ds.array(S, "sell", sigma=-1), ValueError, "sigma=-1"),
         (lambda: ds.array(S, "hm", period=7), ValueError, "does not allow period 7"),
-        (lambda: ds.array(S, "dia", slices=7), TypeError, "no option slices; there are symmetry, period"),
+        (lambda: ds.array(S, "dia", slices=7), TypeError, "no option slices; expected symmetry, period"),
         (lambda: ds.array(S, sigma=4096), TypeError, "array: sigma: options of a format need format="),
     ):
         with raises(error, words):

@@ -1,15 +1,13 @@
 # ruff: noqa: I001  (the order of the imports is the order in which formats are listed)
-"""The matrix classes, one file for each format."""
+"""The matrix classes. Each format has a file; csr and csc share one, and so do coosr and coosc."""
 
 from .dia import dia_array
 from .hm import hm_array
 from .cdm import cdm_array
 from .mdia import mdia_array
-from .csr import csr_array
-from .csc import csc_array
+from .compressed import csr_array, csc_array
 from .coo import coo_array
-from .coosr import coosr_array
-from .coosc import coosc_array
+from .sorted_coo import coosr_array, coosc_array
 from .ell import ell_array
 from .hyb import hyb_array
 from .sell import sell_array

@@ -62,39 +62,29 @@ def by_occupancy(
     """
     pivots = np.flatnonzero(fill > dia_occ * rows)
     order = np.lexsort((offsets[pivots], abs(offsets[pivots]), -fill[pivots]))
-    in_band, growing = np.zeros(len(offsets), bool), _Growing(rows, offsets, fill, band_occ)
+    in_band = np.zeros(len(offsets), bool)
     for pivot in pivots[order].tolist():
         if not in_band[pivot]:
-            first, last = growing.band(pivot, in_band)
+            first, last = _band(pivot, offsets, fill, in_band, band_occ * rows)
             in_band[first : last + 1] = True
     return offsets[in_band]
 
 
-class _Growing:
-    """Extends bands diagonal by diagonal; there are few bands, with many entries, so that this takes few steps."""
-
-    def __init__(self, rows: int, offsets: Offsets, fill: NDArray[np.int64], band_occ: float) -> None:
-        self._least, self._fill = band_occ * rows, fill
-        joined = np.diff(offsets) == 1
-        self._joined = np.concatenate(([False], joined, [False]))  # whether diagonals d - 1 and d are adjacent
-
-    def band(self, pivot: int, in_band: NDArray[np.bool_]) -> tuple[int, int]:
-        """Return the indices of the first and the last diagonal of the band of a pivot."""
-        first = last = pivot
-        entries = int(self._fill[pivot])
-        grows = True
-        while grows:
-            grows = False
-            if self._joined[first] and not in_band[first - 1] and self._above(entries, first - 1, last - first + 2):
-                first, grows = first - 1, True
-                entries += int(self._fill[first])
-            if self._joined[last + 1] and not in_band[last + 1] and self._above(entries, last + 1, last - first + 2):
-                last, grows = last + 1, True
-                entries += int(self._fill[last])
-        return first, last
-
-    def _above(self, entries: int, neighbour: int, diagonals: int) -> bool:
-        return bool(entries + self._fill[neighbour] > self._least * diagonals)
+def _band(
+    pivot: int, offsets: Offsets, fill: NDArray[np.int64], in_band: NDArray[np.bool_], least: float
+) -> tuple[int, int]:
+    """Return the indices of the first and the last diagonal of the band of a pivot; `least` entries per diagonal."""
+    first = last = pivot
+    entries, grows = int(fill[pivot]), True
+    while grows:  # few steps, because there are few bands with many entries
+        grows = False
+        for end, step in ((first, -1), (last, 1)):
+            new = end + step
+            adjacent = 0 <= new < len(offsets) and offsets[new] - offsets[end] == step
+            if adjacent and not in_band[new] and entries + fill[new] > least * (last - first + 2):
+                first, last, grows = min(first, new), max(last, new), True
+                entries += int(fill[new])
+    return first, last
 
 
 def bands_of(chosen: Offsets) -> list[tuple[int, int]]:

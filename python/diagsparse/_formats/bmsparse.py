@@ -17,10 +17,10 @@ from .own_products import OwnProducts
 
 # Mean entries of a block from which products use the blocks, by (on the CPU, repeated plan). On a GPU the limit is
 # lower for a single product with few blocks.
-_ENOUGH = {(True, False): 12, (True, True): 24, (False, False): 8.5, (False, True): 19}
-_ENOUGH_OF_FEW, _FEW = 3, 70_000
+_MIN_FILL = {(True, False): 12, (True, True): 24, (False, False): 8.5, (False, True): 19}
+_MIN_FILL_OF_FEW, _FEW = 3, 70_000
 
-_OF_BLOCK = 20  # bytes of the column, the bitmap and the pointer to the values of a block
+_BLOCK_NBYTES = 20  # bytes of the column, the bitmap and the pointer to the values of a block
 
 
 class Bmsparse(OwnProducts):
@@ -44,14 +44,14 @@ class Bmsparse(OwnProducts):
         # 5140 (2200) and 2990 (490); 150 000 of 14 entries 824 (404) and 1560 (283). A plan by csr converts new values,
         # which takes 70 us or more.
         assert isinstance(other, bmsparse_array)
-        enough = _ENOUGH[a._backend is CPU, repeated]
+        min_fill = _MIN_FILL[a._backend is CPU, repeated]
         if a._backend is not CPU and not repeated and max(a.blocks, other.blocks) < _FEW:
-            enough = _ENOUGH_OF_FEW
-        return self if named or a.mean_fill * other.mean_fill >= enough**2 else FORMATS[COMMON]
+            min_fill = _MIN_FILL_OF_FEW
+        return self if named or a.mean_fill * other.mean_fill >= min_fill**2 else FORMATS[COMMON]
 
     # ---- memory -----------------------------------------------------------------------------------
     def nbytes(self, s: Summary, **options: int) -> int:
-        return s.entries * s.itemsize + _OF_BLOCK * s.blocks(BLOCK) + _pointers(s.shape[0])
+        return s.entries * s.itemsize + _BLOCK_NBYTES * s.blocks(BLOCK) + _pointers(s.shape[0])
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         return sorting(s.entries, s.itemsize, backend)
@@ -71,13 +71,8 @@ class bmsparse_array(SparseArray):
         row; block_col of shape (blocks,), ascending in each block row; bitmap of shape (blocks,), whose bit
         ``63 - (8 r + c)`` represents the element in row r and column c of the block; value_indptr of shape
         (blocks + 1,), the start of the values of each block. Values are shared, the other arrays are copied.
-    shape : tuple, optional
-        Required with component arrays.
-    dtype : dtype, optional
-        float32, float64, complex64 or complex128. By default integers and bools become float64, with a
-        `ConversionWarning`. float16 and bfloat16 values are stored as such, and widened in products.
-    copy, device, max_bytes
-        As for `csr_array`.
+    shape, dtype, copy, device, max_bytes
+        As for `dia_array`; `shape` is required with component arrays.
 
     Raises
     ------
@@ -107,17 +102,15 @@ class bmsparse_array(SparseArray):
     """
 
     _format = Bmsparse("bmsparse")
-    block_indptr = component("block_indptr", "Start of each block row, int64 (ceil(m / 8) + 1,), not copied.")
-    block_col = component("block_col", "Block column of every block, int32 (blocks,), not copied.")
-    bitmap = component(
-        "bitmap", "Stored elements of every block, row by row from the highest bit, uint64 (blocks,), not copied."
-    )
-    value_indptr = component("value_indptr", "Start of the values of every block, int64 (blocks + 1,), not copied.")
+    block_indptr = component("block_indptr", "Start of each block row, int64 (ceil(m / 8) + 1,).")
+    block_col = component("block_col", "Block column of every block, int32 (blocks,).")
+    bitmap = component("bitmap", "Stored elements of every block, row by row from the highest bit, uint64 (blocks,).")
+    value_indptr = component("value_indptr", "Start of the values of every block, int64 (blocks + 1,).")
 
     @property
     def blocks(self) -> int:
         """Number of blocks, none of which are empty."""
-        return int(self.nbytes - self.nnz * self._dtype.itemsize - _pointers(self._matrix.rows)) // _OF_BLOCK
+        return int(self.nbytes - self.nnz * self._dtype.itemsize - _pointers(self._matrix.rows)) // _BLOCK_NBYTES
 
     @property
     def mean_fill(self) -> float:

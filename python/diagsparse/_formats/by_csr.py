@@ -1,4 +1,4 @@
-"""Generic sums, element-wise products, totals and elements, computed via csr.
+"""Generic sums, element-wise products, totals, elements and sums of products, computed via csr.
 
 Each function is a method of `Format`, so that its first argument is the format.
 """
@@ -13,8 +13,10 @@ from .._backends.types import widened
 from .._matrix import norms
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS
+from .._matrix.request import Sum
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import as_scipy_csr
+from .._products.plans import MatmulPlan
 
 
 def write_dense(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
@@ -93,3 +95,18 @@ def window(format: Any, a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> S
 def scipy_row(format: Any, a: SparseArray, row: int) -> Any:
     """Return a row as a SciPy csr of one row."""
     return as_scipy_csr(a, "A[...]")[row : row + 1]
+
+
+def sum_of_products(format: Any, s: Sum) -> SparseArray:
+    """Return a sum of products that the kernels of this format compute, added in `format.sums` if possible."""
+    if s.out is not None:
+        raise ValueError(f"{s.who}: out= of a sum is for dia, hm and cdm")
+    sums = format.sums if s.c is None or s.c._format.family in (format.family, *format.added_to) else COMMON
+    results = (MatmulPlan(x, y, format.name, s.kernel, s.max_bytes)(alpha=s.alpha * factor) for x, y, factor in s.pairs)
+    total, *others = (convert(product, sums) for product in results)
+    for other in others:
+        total = total._format.added(total, other, 1, 1)
+    if s.c is not None and s.beta != 0:
+        dtype = s.pairs[0].a.dtype
+        total = total._format.added(total, convert(s.c, sums).astype(dtype, copy=False), 1, s.beta)
+    return total if s.triangle is None else total._format.triangle(total, s.triangle, s.who)

@@ -25,7 +25,7 @@ class Cdm(Diagonals):
     two_dimensional = ("values",)
     shares_rows = True
 
-    def infer_shape(self, values: np.ndarray) -> tuple[int, int]:
+    def infer_shape(self, values: Any) -> tuple[int, int]:
         return values.shape[1], values.shape[1]
 
     def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
@@ -64,15 +64,9 @@ class cdm_array(DiagonalArray):
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (n, n), or ``(values, rows)``
         `values` of shape (R, n), `rows` R distinct integers from 0 to n - 1 in any order.
-    shape, dtype, copy, device, max_bytes
-        As for `dia_array`; the shape follows from `values`.
-    symmetry : {None, "symmetric", "hermitian"}, optional
-        Store one of two opposite diagonals. Converting a matrix stores the upper diagonal; with ``(values, rows)``,
-        either works.
-    period : int or "auto", optional
-        Store only the first `period` values of diagonals that repeat after `period` rows (1 for constant diagonals;
-        "auto" for the smallest common period). With ``(values, rows)``, `values` has shape (R, 2 period).
-        For both options see ``docs/packing.md``.
+    shape, dtype, copy, device, max_bytes, symmetry, period
+        As for `dia_array`; the shape follows from `values`. With a period, `values` has shape (R, 2 period), for the
+        period of each of both diagonals.
 
     Raises
     ------

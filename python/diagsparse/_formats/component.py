@@ -7,8 +7,4 @@ from typing import Any
 
 def component(name: str, doc: str) -> Any:
     """Return the property for the component array of this name, which is None if the matrix does not store it."""
-
-    def array(a: Any) -> Any:
-        return a.parts().get(name)
-
-    return property(array, doc=doc)
+    return property(lambda a: a.parts().get(name), doc=f"{doc} Not copied.")

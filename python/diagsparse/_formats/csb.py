@@ -14,8 +14,8 @@ from .component import component
 from .format import Format
 from .options import power_of_two
 
-_LARGEST = 1 << 16
-_BEGIN = 256  # the approximate cost of a block in a product, in bytes that could be read meanwhile
+_MAX_BLOCK = 1 << 16
+_BLOCK_COST = 256  # the approximate cost of a block in a product, in bytes that could be read meanwhile
 _BLOCKS = [1 << bits for bits in range(1, 17)]
 
 
@@ -23,7 +23,7 @@ class Csb(Format):
     """The layout of `csb_array`."""
 
     structure = ("local_row", "local_col", "block_indptr")
-    options = {"block": power_of_two(_LARGEST)}
+    options = {"block": power_of_two(_MAX_BLOCK)}
 
     def layout(self, a: SparseArray) -> dict[str, int]:
         return {"block": a.block}
@@ -38,7 +38,7 @@ class Csb(Format):
 
     def completed(self, s: Summary, options: dict[str, int]) -> dict[str, int]:
         def cost(block: int) -> int:
-            return self.nbytes(s, block=block) + (_BEGIN - 8) * _count(s.shape, block)
+            return self.nbytes(s, block=block) + (_BLOCK_COST - 8) * _count(s.shape, block)
 
         return options or {"block": min(reversed(_BLOCKS), key=cost)}
 
@@ -66,10 +66,8 @@ class csb_array(SparseArray):
         The component arrays are ``(values, local_row, local_col, block_indptr)``: the first three of shape (nnz,),
         block_indptr of shape (blocks + 1,). Blocks are numbered row by row, and the entries of a block are sorted by
         rows. Values are shared, the other arrays are copied.
-    shape : tuple, optional
-        Required with component arrays.
-    dtype, copy, device, max_bytes
-        As for `csr_array`.
+    shape, dtype, copy, device, max_bytes
+        As for `csr_array`; `shape` is required with component arrays.
     block : int, optional
         Rows and columns of a block, a power of two from 2 to 65536. The default minimizes the bytes, where each block
         counts as 256 bytes; of equal sizes it is the larger one. If a smaller size gives the same blocks, that one is
@@ -96,11 +94,9 @@ class csb_array(SparseArray):
     """
 
     _format = Csb("csb")
-    local_row = component("local_row", "Row of every entry within its block, uint8 or uint16 (nnz,), not copied.")
-    local_col = component("local_col", "Column of every entry within its block, uint8 or uint16 (nnz,), not copied.")
-    block_indptr = component(
-        "block_indptr", "Start of each block, row by row of blocks, int64 (blocks + 1,), not copied."
-    )
+    local_row = component("local_row", "Row of every entry within its block, uint8 or uint16 (nnz,).")
+    local_col = component("local_col", "Column of every entry within its block, uint8 or uint16 (nnz,).")
+    block_indptr = component("block_indptr", "Start of each block, row by row of blocks, int64 (blocks + 1,).")
 
     @property
     def block(self) -> int:

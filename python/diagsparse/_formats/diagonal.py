@@ -22,7 +22,7 @@ from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_wri
 from .diagonal_reading import spans
 from .format import Format
 from .from_diagonals import FromDiagonals
-from .packing import Packing, forecast_as, forecast_of_copy, pack, packing_of, with_same_packing
+from .packing import Packing, forecast_as, forecast_of_copy, pack, packing_of, unpacked, with_same_packing
 
 
 class Diagonals(FromDiagonals):
@@ -32,9 +32,9 @@ class Diagonals(FromDiagonals):
     family, packs, narrow, batched, own_products, triangles = "diagonals", True, True, True, True, True
     drops_zeros = True
 
-    value_rows: ClassVar[bool] = True  # whether values are two-dimensional, with a row for each label
     shares_rows: ClassVar[bool] = False  # whether two diagonals share a row, so that one may be zero
     packing = staticmethod(packing_of)
+    unpacked = staticmethod(unpacked)
     forecast_of_copy = staticmethod(forecast_of_copy)
     forecast_as = staticmethod(forecast_as)
     spans = staticmethod(spans)
@@ -54,7 +54,7 @@ class Diagonals(FromDiagonals):
     matmul = staticmethod(diagonal_products.matmul)
     planned = diagonal_products.planned
     as_factor = diagonal_products.as_factor
-    sum_of_products = staticmethod(diagonal_products.sum_of_products)
+    sum_of_products = diagonal_products.sum_of_products
 
     def empty(self, shape: tuple[int, int], dtype: np.dtype, backend: Backend = CPU) -> SparseArray:
         return self.zeros_on(shape, dtype, [], backend)
@@ -87,7 +87,7 @@ class Diagonals(FromDiagonals):
         what = f"{self.who}: {counted(len(s.offsets), 'diagonal')} of a {s.shape[0]} x {s.shape[1]} matrix"
         if kind is not FORMATS[COMMON]:
             return f"{what} (too large for {COMMON}_array, whose extents stay below 2^31)", ""
-        nonzeros = f"{counted(s.stored, 'nonzero')} take{'s' * (s.stored == 1)}"
+        nonzeros = f"{counted(s.stored, 'nonzero')} need{'s' * (s.stored == 1)}"
         return what, f"{nonzeros} {memory.human(rows)} as {COMMON}_array" if rows < self.nbytes(s) else ""
 
     def check_shape(self, shape: tuple[int, int], core: Any) -> None:
@@ -110,14 +110,8 @@ class Diagonals(FromDiagonals):
         memory.require_free(8 * a._shape[0], f"{a.format}_array: the lengths of its rows", a._backend)
         return np.array(a._core.row_lengths(a._matrix, a._op), np.int64).reshape(-1, 2)
 
-    def leading_entries(self, a: SparseArray, **limits: int) -> tuple[int, int]:
-        return FORMATS[COMMON].leading_entries(convert(a, COMMON), **limits)
-
-    def occupied_blocks(self, a: SparseArray, size: int) -> int:
-        return FORMATS[COMMON].occupied_blocks(convert(a, COMMON), size)
-
-    def positions_in_slices(self, a: SparseArray, height: int, sigma: int) -> int:
-        return FORMATS[COMMON].positions_in_slices(convert(a, COMMON), height, sigma)
+    def in_rows(self, a: SparseArray, temporary: int = 0) -> tuple[Any, int]:
+        return FORMATS[COMMON].in_rows(convert(a, COMMON), temporary)
 
     def count_nonzero(self, a: SparseArray) -> int:
         """Count the stored values that are not zero."""
@@ -206,7 +200,6 @@ class DiagonalArray(SparseArray):
 
     symmetry = property(packing.symmetry)
     period = property(packing.period)
-    unpacked = packing.unpacked
     diagonal = diagonal_reading.diagonal
     setdiag = diagonal_writing.setdiag
 

@@ -9,7 +9,7 @@ from .._backends.backend import CPU
 from .._backends.modules import Matrix
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
-from .._matrix.request import Pair, Request
+from .._matrix.request import Request, Sum
 from .._matrix.sparse_array import SparseArray
 from .._products.plans import MatmulPlan
 from .._products.sums import TRIANGLES
@@ -30,7 +30,7 @@ def as_factor(format: Any, a: SparseArray, planned: SparseArray, packed: bool) -
 
 
 def planned(format: Any, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-    """Return the native plan of a product, and the operands in the form that its kernels take."""
+    """Return the native plan of a product, and the operands in the form that its kernels read."""
     pairs = a._matrix.diagonals * b._matrix.diagonals
     if pairs > 1 << 20:
         what = f"matmul: {display.operand(a)} times {display.operand(b)}: the plan of {pairs} pairs"
@@ -53,41 +53,35 @@ def matmul(a: SparseArray, b: SparseArray) -> SparseArray:
     return MatmulPlan(a, b)()
 
 
-def sum_of_products(
-    a: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None,
-    alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
-    max_bytes: int | None,
-) -> SparseArray:  # fmt: skip
-    """Return alpha times the sum of the products, plus beta c, with the diagonals of all of them."""
-    (first, second, _), *others = pairs
-    shape = a.shape[0], second.shape[1]
+def sum_of_products(format: Any, s: Sum) -> SparseArray:
+    """Return a sum of products in this format, with the diagonals of all its terms."""
+    (first, second, _), *others = s.pairs
+    shape, core, c, triangle = (first.shape[0], second.shape[1]), first._core, s.c, TRIANGLES[s.triangle]
     extra_offsets: set[int] = set()  # diagonals of C and of the other products
     if c is not None:
-        c = c if c._format.family == a._format.family else convert(c, c._format.for_diagonals().name)
-        c = c if triangle is None else c._format.triangle(c, triangle, who)
+        c = c if c._format.family == format.family else convert(c, c._format.for_diagonals().name)
+        c = c if s.triangle is None else c._format.triangle(c, s.triangle, s.who)
         extra_offsets.update(c._format.occupied(c).tolist())
     other_order = 0
     if c is None and len(others) == 1 and others[0].a is second and others[0].b is first:
         other_order = others[0].factor  # A B and B A have the same diagonals
     else:
-        for x, y, _ in pairs:
-            extra_offsets.update(
-                x._core.product_offsets(x._matrix, x._op, y._matrix, y._op, *shape, TRIANGLES[triangle])
-            )
-    options = work, kernel, max_bytes, TRIANGLES[triangle], sorted(extra_offsets)
+        for x, y, _ in s.pairs:
+            extra_offsets.update(core.product_offsets(x._matrix, x._op, y._matrix, y._op, *shape, triangle))
+    options = format.name, s.kernel, s.max_bytes, triangle, sorted(extra_offsets)
     plans = [MatmulPlan(first, second, *options, other_order)]
     if not plans[0]._plan.both_orders:
         plans += [MatmulPlan(x, y, *options) for x, y, _ in others]
-    if out is None:
-        result = SparseArray._wrap(plans[0]._plan.result(a.dtype.name))
+    if s.out is None:
+        result = SparseArray._wrap(plans[0]._plan.result(first.dtype.name))
     else:
-        plans[0].check_out(result := out)
+        plans[0]._check_out(result := s.out)
     if c is not None:
-        if result._core.overlap(c._matrix.values, result._matrix.values):
+        if core.overlap(c._matrix.values, result._matrix.values):
             c = c.copy()
         result._matrix.values.fill(0)
-        if beta != 0:
-            result._core.add_diagonals(beta, c._matrix, c._op, result._matrix, False)
-    for i, (plan, pair) in enumerate(zip(plans, pairs, strict=False)):
-        plan(out=result, alpha=alpha * pair.factor, beta=0 if i == 0 and c is None else 1)
+        if s.beta != 0:
+            core.add_diagonals(s.beta, c._matrix, c._op, result._matrix, False)
+    for i, (plan, pair) in enumerate(zip(plans, s.pairs, strict=False)):
+        plan(out=result, alpha=s.alpha * pair.factor, beta=0 if i == 0 and c is None else 1)
     return result

@@ -21,8 +21,8 @@ from .._matrix.through_scipy import require_host
 from .diagonal_reading import apply_conjugation, diagonals, elements, positions, span_of
 from .format import Format
 
-_FEW = 4  # distinct rows are summed if there are at least this many rows for each of them
-_ROWS = 1 << 16  # rows that are summed at a time
+_MIN_REPEATS = 4  # distinct rows are summed if there are at least this many rows for each of them
+_CHUNK = 1 << 16  # rows that are summed at a time
 _SCALE = 2.0**64  # exceeds the sum of all counts
 _EXTREMES: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum, "nanmax": np.fmax, "nanmin": np.fmin}
 
@@ -30,7 +30,7 @@ _EXTREMES: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum, "nanmax"
 def repeats(a: SparseArray) -> bool:
     """Whether one period is read instead of all elements; on a GPU only if copying it to the host is cheap."""
     period: int = a._matrix.period
-    return period > 0 and (a._backend is CPU or _FEW * period <= max(a._shape))
+    return period > 0 and (a._backend is CPU or _MIN_REPEATS * period <= max(a._shape))
 
 
 def repeated(a: SparseArray, spans: Sequence[Sequence[int]] | None = None) -> Iterator[tuple[np.ndarray, int]]:
@@ -110,7 +110,7 @@ def absolute_sums(a: SparseArray, axis: int) -> Any:
         return Format.absolute_sums(a._format, a, axis)
     view = a.T if axis == 0 else a
     rows = _DifferentRows(view._matrix.spans(view._op), view._shape[0], a._matrix.period)
-    if _FEW * rows.count > max(view._shape):
+    if _MIN_REPEATS * rows.count > max(view._shape):
         return Format.absolute_sums(a._format, a, axis)
     return np.array([extreme for sums in _sums_of_rows(view, rows) for extreme in (sums.min(), sums.max())])
 
@@ -159,8 +159,8 @@ def _sums_of_rows(view: SparseArray, rows: _DifferentRows) -> Iterator[np.ndarra
     spans = host._matrix.spans(host._op).tolist()
     with np.errstate(all="ignore"):
         flat = np.abs(host._matrix.values.ravel().astype(widened(host._dtype), copy=False))
-        for first in range(0, rows.count, _ROWS):
-            chosen = rows.at(first, min(first + _ROWS, rows.count))
+        for first in range(0, rows.count, _CHUNK):
+            chosen = rows.at(first, min(first + _CHUNK, rows.count))
             sums = np.zeros(len(chosen), flat.dtype)
             for _, row, length, start, phase, _ in spans:
                 begin, end = np.searchsorted(chosen, (row, row + length))

@@ -6,7 +6,7 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from . import short
 from .component import component
-from .options import yes_or_no
+from .options import boolean
 
 
 class Ell(short.ShortColumns):
@@ -16,7 +16,7 @@ class Ell(short.ShortColumns):
     optional = ("row_lengths", "bases")
     two_dimensional = ("values", "indices")
     padded = True
-    options = {"row_lengths": yes_or_no, "column_bits": short.column_bits}
+    options = {"row_lengths": boolean, "column_bits": short.column_bits}
 
     def layout(self, a: SparseArray) -> dict[str, int]:
         return super().layout(a) | {"row_lengths": int("row_lengths" in a._matrix.parts())}
@@ -43,10 +43,8 @@ class ell_array(SparseArray):
         (m,). Indices of type uint8 or uint16 are short columns. If they cannot represent all columns of the matrix,
         bases follow as the last array, with None in place of missing row_lengths. A dict of the arrays, as from
         `parts`, needs no None. Values are shared, the other arrays are copied.
-    shape : tuple, optional
-        Required with component arrays.
-    dtype, copy, device, max_bytes
-        As for `csr_array`.
+    shape, dtype, copy, device, max_bytes
+        As for `csr_array`; `shape` is required with component arrays.
     row_lengths : bool, default False
         Whether the length of every row is stored too (ELLPACK-R), in 4 bytes per row. Kernels then need not check for
         padding.
@@ -81,13 +79,9 @@ class ell_array(SparseArray):
 
     _format = Ell("ell")
     column_bits = short.stored_bits
-    bases = component("bases", "Base of the columns of each chunk, int32, not copied; None if columns are absolute.")
-    indices = component(
-        "indices", "Column of every entry, (width, m), int32 and -1 in the padding, or short; not copied."
-    )
-    row_lengths = component(
-        "row_lengths", "Number of entries of every row, int32 (m,), not copied; None if not stored."
-    )
+    bases = component("bases", "Base of the columns of each chunk, int32; None if columns are absolute.")
+    indices = component("indices", "Column of every entry, (width, m), int32 and -1 in the padding, or short.")
+    row_lengths = component("row_lengths", "Number of entries of every row, int32 (m,); None if not stored.")
 
     @property
     def width(self) -> int:

@@ -12,8 +12,9 @@ from .._matrix.convert import convert
 from .._matrix.registry import COMMON
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from . import mirrored, regions, short
+from . import packing, regions, short
 from .component import component
+from .mirrored import Mirrored
 from .options import count
 
 _LIMITS = {"boundary": "entries", "boundary_column": "column"}  # the limit of leading entries that each option sets
@@ -22,7 +23,7 @@ _MIRRORED = 4096  # columns for which a GPU can accumulate the sums of mirror im
 _TOLERANCE = 1.02  # a boundary further to the left is preferred within this factor of the fewest bytes
 
 
-class Ellcsr(mirrored.Mirrored, short.ShortColumns):
+class Ellcsr(Mirrored, short.ShortColumns):
     """The layout of `ellcsr_array`."""
 
     structure = ("ell_indices", "csr_indices", "csr_indptr")
@@ -147,10 +148,8 @@ class ellcsr_array(SparseArray):
         columns; if they cannot represent all columns of the matrix, ell_bases and csr_bases follow. With a symmetry,
         symmetric_columns or hermitian_columns, of shape (1,), is the last array, with None for missing arrays before
         it. A dict of the arrays, as from `parts`, needs no None. Values are shared, the other arrays are copied.
-    shape : tuple, optional
-        Required with component arrays.
-    dtype, copy, device, max_bytes
-        As for `csr_array`.
+    shape, dtype, copy, device, max_bytes
+        As for `csr_array`; `shape` is required with component arrays.
     boundary : int, optional
         The number of leading entries of each row (algorithm 6 of the paper).
     boundary_column : int, optional
@@ -193,21 +192,18 @@ class ellcsr_array(SparseArray):
     """
 
     _format = Ellcsr("ellcsr")
-    symmetry = mirrored.symmetry
-    unpacked = mirrored.unpacked
+    symmetry = property(packing.symmetry)
     column_bits = short.stored_bits
     ell_indices = component(
-        "ell_indices", "Column of every leading entry, (m, width), int32 and -1 in the padding, or short; not copied."
+        "ell_indices", "Column of every leading entry, (m, width), int32 and -1 in the padding, or short."
     )
-    csr_indices = component("csr_indices", "Column of every other entry, int32 or uint16 (rest,), not copied.")
-    csr_indptr = component("csr_indptr", "Start of the other entries of each row, int64 (m + 1,), not copied.")
+    csr_indices = component("csr_indices", "Column of every other entry, int32 or uint16 (rest,).")
+    csr_indptr = component("csr_indptr", "Start of the other entries of each row, int64 (m + 1,).")
     ell_bases = component(
-        "ell_bases",
-        "Base of the columns of each chunk of ell_indices, int32, not copied; None if columns are absolute.",
+        "ell_bases", "Base of the columns of each chunk of ell_indices, int32; None if columns are absolute."
     )
     csr_bases = component(
-        "csr_bases",
-        "Base of the columns of each chunk of csr_indices, int32, not copied; None if columns are absolute.",
+        "csr_bases", "Base of the columns of each chunk of csr_indices, int32; None if columns are absolute."
     )
 
     @property

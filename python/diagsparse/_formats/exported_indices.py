@@ -197,7 +197,9 @@ class ExportedIndices:
         try:
             entries, in_order = private(self._written(snapshot, values), who)
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{who}: its index arrays were written to, and describe no matrix: {error}") from None
+            raise ValueError(
+                f"{who}: its index arrays were written to, and do not describe a matrix: {error}"
+            ) from None
         given = entries.nnz
         if in_order:
             stored = values[:given]

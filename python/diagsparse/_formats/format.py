@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._backends import memory
 from .._backends.backend import CPU, Backend
-from .._backends.types import value_dtype
+from .._backends.types import is_narrow, value_dtype
 from .._matrix import construct
 from .._matrix.convert import convert, unpacked, unshared, widen
 from .._matrix.registry import COMMON, FORMATS
-from .._matrix.request import Pair, Request
+from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._products.plans import MatmulPlan
@@ -43,18 +44,20 @@ class Format(Forecasts):
     derived: ClassVar[tuple[str, ...]] = ()  # those that are determined by the others
     parts_are: ClassVar[dict[str, Any]] = {}  # the options that describe component arrays as `parts` returns them
     two_dimensional: ClassVar[tuple[str, ...]] = ()  # the two-dimensional arrays, including the values
-    padded = several = False  # whether there is padding, never read; whether it consists of several matrices
+    padded: ClassVar[bool] = False  # whether there is padding, which is never read
     drops_zeros: ClassVar[bool] = False  # whether conversions to csr and mdia drop explicit zeros
     options: ClassVar[dict[str, Callable[[Any, str], Any]]] = {}  # options of the layout, and functions that check them
     packs: ClassVar[bool] = False  # whether diagonals may be packed: one triangle, one period
     narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
     batched: ClassVar[bool] = False  # whether there are batches of the format
-    by_column: ClassVar[bool] = False  # whether drawings are coloured by column
-    nearest: ClassVar[str] = COMMON  # the most similar format of CuPy
+    by_column: bool = False  # whether drawings are coloured by column
+    nearest: str = COMMON  # the most similar format of CuPy
     triangles: ClassVar[bool] = False  # whether plans can compute one triangle
     own_products: ClassVar[bool] = False  # whether products within the family have kernels, else they run in csr
     triangular_products: ClassVar[bool] = False  # whether plans compute one triangle of symmetric or Hermitian products
     multiplies: ClassVar[dict[str, str]] = {}  # formats in which products with other families are computed
+    sums: ClassVar[str] = COMMON  # the format in which several products are added
+    added_to: ClassVar[tuple[str, ...]] = ()  # other families whose matrices are added in that format, not in csr
 
     from_parts = from_arrays.from_parts
     from_tuple = from_arrays.from_tuple
@@ -70,6 +73,13 @@ class Format(Forecasts):
     def packing(self, a: SparseArray) -> Packing:
         """Return the options that pickles and files store in addition to the component arrays: none."""
         return UNPACKED
+
+    def unpacked(self, a: SparseArray, max_bytes: int | None) -> SparseArray:
+        """Return this matrix with every element stored, and 16-bit values as float32; itself if it is not packed."""
+        if is_narrow(a._dtype):
+            nbytes = a.nbytes + a._matrix.values.nbytes
+            memory.require(nbytes, max_bytes, f"{self.who}: its values in float32", backend=a._backend)
+        return widen(a)
 
     # ---- conversions ------------------------------------------------------------------------------
     def from_csr(self, csr: SparseArray, max_bytes: int | None, held: int = 0, **options: int) -> SparseArray:
@@ -272,17 +282,11 @@ class Format(Forecasts):
         return 0
 
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        """Return the native plan of a product in this format, and the operands in the form that its kernels take."""
+        """Return the native plan of a product in this format, and the operands in the form that its kernels read."""
         raise NotImplementedError
 
     def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-        """Return an operand in the form that kernels take, like a planned one; `packed`: the user's operand was."""
+        """Return an operand in the form that kernels read, like a planned one; `packed`: the user's operand was."""
         raise NotImplementedError
 
-    def sum_of_products(
-        self, a: SparseArray, who: str, pairs: list[Pair], c: SparseArray | None,
-        alpha: complex, beta: complex, triangle: str | None, work: str, kernel: str | None, out: SparseArray | None,
-        max_bytes: int | None,
-    ) -> SparseArray:  # fmt: skip
-        """Return alpha times the sum of the products, plus beta c, for families with kernels for products."""
-        raise NotImplementedError
+    sum_of_products = by_csr.sum_of_products

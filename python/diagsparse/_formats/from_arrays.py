@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,19 +9,17 @@ import numpy as np
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
-from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix import devices
 from .._matrix.sparse_array import SparseArray
 from .._matrix.validation import refuse_entries
-from .._matrix.workspaces import sorting
 
 
 def from_parts(format: Any, parts: dict[str, np.ndarray], shape: tuple[int, int], *packing: Any) -> SparseArray:
     """Build from the dict that `parts` of another matrix returned, as NumPy arrays; `packing` as in its pickle."""
     if any(packing):
-        raise ValueError(f"{format.who}: packing {packing}, but only diagonals are packed")
+        raise ValueError(f"{format.who}: packing {packing}: only diagonals can be packed")
     structure = [(name, np.array(parts[name], order="C")) for name in format.names(parts)]
     values = np.require(parts["values"], requirements=["C", "A"])
     return SparseArray._wrap(format.from_component_arrays(CPU, shape, values, structure))
@@ -40,10 +37,6 @@ def from_component_arrays(
     format: Any, backend: Backend, shape: tuple[int, int], values: Any, structure: list[tuple[str, Any]]
 ) -> Any:
     """Return the native matrix of these arrays, which are on `backend`'s device; native code validates them."""
-    if format.several:  # validation merges them, to check that they have no entry in common
-        stored, item = math.prod(values.shape), values.itemsize
-        nbytes = 2 * (stored * (item + 4) + 8 * (shape[0] + 1)) + sorting(stored, item, backend)
-        memory.require_free(nbytes, f"{format.who}: the check of its parts", backend)
     return backend.core.indexed_matrix(format.name, *shape, values, structure)
 
 
@@ -53,45 +46,52 @@ def names(format: Any, parts: Any) -> list[str]:
 
 
 def from_tuple(
-    format, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    format: Any, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
 ) -> SparseArray:
     """Build from a user's component arrays."""
-    given = {name: as_numpy(part, format.who) for name, part in format.by_name(arg).items()}
-    dtype = value_dtype(given["values"].dtype, dtype, format.who, narrow=format.narrow)
-    source = given.pop("values")
-    values = np.array(source, dtype, order="C") if copy else np.require(source, dtype, ["C", "A"])
-    wanted = format.given_shape(shape)
-    structure = [
-        (name, _index(part, name, format.index_type(name, wanted, given), format.who)) for name, part in given.items()
-    ]
-    return SparseArray._wrap(format.from_component_arrays(CPU, wanted, values, structure))
+    return _build(format, arg, shape, dtype, copy, CPU)
 
 
 def from_device_tuple(
-    format, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
+    format: Any, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, max_bytes: int | None
 ) -> SparseArray:
     """Build from a user's component arrays, some of which are on a GPU."""
-    given, who, backend = format.by_name(arg), format.who, devices.home(arg)
-    source = given.pop("values")
-    dtype = value_dtype(owners.dtype_of(source), dtype, who, narrow=format.narrow)
-    values = owners.contiguous(owners.as_device_array(source, dtype, backend, who, "a part"), dtype, copy)
-    wanted, structure = format.given_shape(shape), []
+    return _build(format, arg, shape, dtype, copy, devices.home(arg))
+
+
+def _build(format: Any, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, backend: Backend) -> SparseArray:
+    given = format.by_name(arg)
+    if backend is CPU:
+        given = {name: as_numpy(part, format.who) for name, part in given.items()}
+    values, wanted = values_of(format, given.pop("values"), dtype, copy, backend), format.given_shape(shape)
+    structure = []
     for name, part in given.items():
-        index, index_dtype = owners.dtype_of(part), format.index_type(name, wanted, given)
-        if index.kind not in ("iu" if index_dtype.kind == "i" else "u") or index.itemsize > index_dtype.itemsize:
-            raise TypeError(f"{who}: {name} is of type {index}, expected {index_dtype}")
-        index_array = owners.as_device_array(part, index_dtype, backend, who, "a part")
-        structure.append((name, owners.contiguous(index_array, index_array.dtype, copy=True)))
+        index_dtype = format.index_type(name, wanted, given)
+        if backend is CPU:
+            structure.append((name, _index(part, name, index_dtype, format.who)))
+        else:
+            structure.append((name, _device_index(part, name, index_dtype, format.who, backend)))
     return SparseArray._wrap(format.from_component_arrays(backend, wanted, values, structure))
+
+
+def values_of(format: Any, given: Any, dtype: Any, copy: bool, backend: Backend) -> Any:
+    """Return a user's values in C order, in `dtype` or a dtype that the format stores, without a copy if possible."""
+    who, narrow = format.who, format.narrow
+    if backend is CPU:
+        values = as_numpy(given, who)
+        dtype = value_dtype(values.dtype, dtype, who, narrow=narrow)
+        return np.array(values, dtype, order="C") if copy else np.require(values, dtype, ["C", "A"])
+    dtype = value_dtype(owners.dtype_of(given), dtype, who, narrow=narrow)
+    return owners.contiguous(owners.as_device_array(given, dtype, backend, who, "values"), dtype, copy)
 
 
 def in_order(format: Any, parts: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return a user's dict of component arrays as a tuple, with None for missing optional ones."""
     needed = "values", *format.structure
     known = *needed, *format.optional, *format.derived
-    words = f"{format.who}: got parts {', '.join(map(str, parts)) or 'without names'}"
-    perhaps = ", and where there are " * bool(known[len(needed) :]) + ", ".join(known[len(needed) :])
-    expected = f"expected {', '.join(needed)}{perhaps}, as A.parts() of {format.name} names them"
+    words = f"{format.who}: got arrays {', '.join(map(str, parts)) or 'without names'}"
+    optional = "".join(f"[, {name}]" for name in known[len(needed) :])
+    expected = f"expected {', '.join(needed)}{optional}, as in A.parts() of {format.name}"
     if unknown := [str(name) for name in parts if name not in known]:
         raise ValueError(f"{words}: {', '.join(unknown)} unknown; {expected}")
     if missing := [name for name in needed if parts.get(name) is None]:
@@ -106,7 +106,7 @@ def by_name(format: Any, arg: tuple[Any, ...]) -> dict[str, Any]:
     if not 1 + len(format.structure) <= len(arg) <= len(names):
         optional = "".join(f"[, {name}]" for name in format.optional)
         expected = f"({', '.join(('values', *format.structure))}{optional})"
-        raise ValueError(f"{format.who}: got {len(arg)} parts, expected {expected}")
+        raise ValueError(f"{format.who}: got {len(arg)} arrays, expected {expected}")
     given = {
         name: part for name, part in zip(names, arg, strict=False) if not (part is None and name in format.optional)
     }
@@ -121,7 +121,7 @@ def by_name(format: Any, arg: tuple[Any, ...]) -> dict[str, Any]:
 def given_shape(format: Any, shape: tuple[int, int] | None) -> tuple[int, int]:
     """Return the user's shape; raise ValueError if there is none."""
     if shape is None:
-        raise ValueError(f"{format.who}: parts do not determine the shape; pass shape=(rows, columns)")
+        raise ValueError(f"{format.who}: component arrays do not determine the shape; pass shape=(rows, columns)")
     return shape
 
 
@@ -139,3 +139,12 @@ def _index(part: Any, name: str, dtype: np.dtype, who: str) -> np.ndarray:
     if given.size and not (limits.min <= given.min() and given.max() <= limits.max):
         raise ValueError(f"{who}: {name} holds {given.min()} to {given.max()}, which does not fit {dtype}")
     return np.array(given, dtype, order="C")
+
+
+def _device_index(part: Any, name: str, dtype: np.dtype, who: str, backend: Backend) -> Any:
+    """Return a copy of an index array on a GPU; raise TypeError if the dtype of the given one is wider."""
+    given = owners.dtype_of(part)
+    if given.kind not in ("iu" if dtype.kind == "i" else "u") or given.itemsize > dtype.itemsize:
+        raise TypeError(f"{who}: {name} is of type {given}, expected {dtype}")
+    array = owners.as_device_array(part, dtype, backend, who, name)
+    return owners.contiguous(array, array.dtype, copy=True)

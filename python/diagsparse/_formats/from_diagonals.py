@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.validation import checked_shape, is_parts, private, refuse_entries
 from .format import Format
+from .from_arrays import values_of
 from .packing import UNPACKED, Packing, pack, packing_of
 
 
@@ -42,7 +43,6 @@ class FromDiagonals(Format):
 
     part_options: tuple[str, ...] = ()  # options of the constructor for component arrays
     labels = "offsets"  # the array that identifies the diagonals
-    value_rows: ClassVar[bool] = True  # whether values are two-dimensional, with a row for each label
     structure = ("offsets",)
 
     def zeros_on(
@@ -70,11 +70,8 @@ class FromDiagonals(Format):
             shape = None if shape is None else checked_shape(shape, who)
             refuse_entries(arg, who)
             if packing.period == "auto":
-                raise ValueError(
-                    f'{who}: period="auto" is for matrices; pass the rows that (values, {self.labels}) hold'
-                )
-            make = self.from_device_pair if devices.on_gpu(arg) else self.from_pair
-            return construct.limited(make(arg, shape, dtype, copy, packing, given), max_bytes)
+                raise ValueError(f'{who}: period="auto" is for matrices; pass the period of (values, {self.labels})')
+            return construct.limited(self.from_pair(arg, shape, dtype, copy, packing, given), max_bytes)
         result: Any = construct.build(self, arg, shape, dtype, copy, max_bytes, target)
         return pack(result, packing, max_bytes) if layout else result
 
@@ -115,27 +112,23 @@ class FromDiagonals(Format):
         return SparseArray._wrap(CPU.core.diagonal_matrix(self.name, *shape, labels, values, "", 0, *options.codes()))
 
     def from_pair(
-        self, arg: tuple[Any, ...], shape: tuple[int, int] | None, dtype: Any, copy: bool, packing: Packing,
-        given: dict[str, Any],
-    ) -> SparseArray:  # fmt: skip
-        """Build from ``(values, offsets)``; `given` are the options for component arrays."""
-        who = self.who
+        self, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
+    ) -> SparseArray:
+        """Build from ``(values, offsets)``, which may be on a GPU; `given` are the options for component arrays."""
+        who, backend = self.who, devices.home(arg) if devices.on_gpu(arg) else CPU
         if len(arg) != 2:
-            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
-        labels = integer_labels(arg[1], who, self.labels)
-        values = as_numpy(arg[0], who)
-        dtype = value_dtype(values.dtype, dtype, who, narrow=True)
-        values = self.shape_values(values, labels)
-        if shape is None:
-            shape = self.infer_shape(values)
-        values = np.array(values, dtype, order="C") if copy else np.require(values, dtype, ["C", "A"])
-        values, labels = self.by_layout(values, labels, shape, packing, given, CPU)
-        return SparseArray._wrap(CPU.core.diagonal_matrix(self.name, *shape, labels, values, "", 0, *packing.codes()))
+            raise ValueError(f"{who}: got {len(arg)} arrays, expected (values, {self.labels})")
+        labels = integer_labels(_on_host(arg[1], backend, who), who, self.labels)
+        values = self.shape_values(values_of(self, arg[0], dtype, copy, backend), labels)
+        shape = self.infer_shape(values) if shape is None else shape
+        values, labels = self.by_layout(values, labels, shape, packing, given, backend)
+        options = "", backend.index, *packing.codes()
+        return SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, values, *options))
 
-    def shape_values(self, values: np.ndarray, labels: list[int]) -> np.ndarray:
+    def shape_values(self, values: Any, labels: list[int]) -> Any:
         """Return values in the format's number of dimensions; one diagonal may be one-dimensional."""
         if values.ndim == 1 and len(labels) == 1:
-            return values[np.newaxis, :]
+            return values.reshape((1, values.shape[0]))
         if values.ndim != 2:
             raise ValueError(
                 f"{self.who}: values of shape {values.shape}, expected a row for each of {len(labels)} {self.labels}"
@@ -146,30 +139,12 @@ class FromDiagonals(Format):
         self, values: Any, labels: list[int], shape: tuple[int, int], packing: Packing, given: dict[str, Any],
         backend: Backend,
     ) -> tuple[Any, list[int]]:  # fmt: skip
-        """Return values and labels in this layout, which the user may have given in another alignment."""
+        """Return values and labels in this layout; the user may have passed another alignment."""
         return values, labels
 
-    def infer_shape(self, values: np.ndarray) -> tuple[int, int]:
+    def infer_shape(self, values: Any) -> tuple[int, int]:
+        """Return the shape that the values determine; raise ValueError if they do not."""
         raise ValueError(f"{self.who}: (values, {self.labels}) do not determine the shape; pass shape=(m, n)")
-
-    def from_device_pair(
-        self, arg: tuple[Any, ...], shape: Any, dtype: Any, copy: bool, packing: Packing, given: dict[str, Any]
-    ) -> SparseArray:
-        """Build from ``(values, offsets)``, some of which are on a GPU; values are shared if possible."""
-        who, backend = self.who, devices.home(arg)
-        if len(arg) != 2:
-            raise ValueError(f"{who}: got {len(arg)} parts, expected (values, {self.labels})")
-        labels = integer_labels(_on_host(arg[1], backend, who), who, self.labels)
-        dtype = value_dtype(owners.dtype_of(arg[0]), dtype, who, narrow=True)
-        values = owners.contiguous(owners.as_device_array(arg[0], dtype, backend, who, "a part"), dtype, copy)
-        if values.ndim == 1 and len(labels) == 1 and self.value_rows:
-            extent, step = values.shape[0], values.itemsize
-            values = owners.strided(backend.core, values, (1, extent), (extent * step, step))
-        values = self.shape_values(values, labels)
-        shape = self.infer_shape(values) if shape is None else shape
-        values, labels = self.by_layout(values, labels, shape, packing, given, backend)
-        options = "", backend.index, *packing.codes()
-        return SparseArray._wrap(backend.core.diagonal_matrix(self.name, *shape, labels, values, *options))
 
     def moved(self, a: SparseArray, target: Backend, copy_array: Callable[[Any], Any]) -> Any:
         parts, shape = a._matrix.parts(), (a._matrix.rows, a._matrix.cols)
@@ -185,4 +160,4 @@ def _on_host(labels: Any, backend: Backend, who: str) -> Any:
     given = owners.dtype_of(labels)
     if given.kind not in "iu":
         return np.zeros(1, given)  # `integer_labels` raises
-    return owners.as_device_array(labels, np.dtype(np.int64), backend, who, "a part").get()
+    return owners.as_device_array(labels, np.dtype(np.int64), backend, who, "offsets").get()

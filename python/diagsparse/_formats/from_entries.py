@@ -128,7 +128,7 @@ class FromEntries(Format):
         if (count := length_hint(indices)) != 2:  # 0 without a length
             expected = "(values, indices, indptr) as in SciPy" if self.is_compressed() else "(values, rows, columns)"
             raise ValueError(
-                f"{self.who}: got {len(arg)} parts with {count} index arrays, expected "
+                f"{self.who}: got {len(arg)} arrays with {count} index arrays, expected "
                 f"(values, (rows, columns)) or {expected}"
             )
         return indices
@@ -152,11 +152,11 @@ class FromEntries(Format):
                 raise TypeError(f"{who}: indices are of type {index}, expected integers")
         wide = np.dtype(np.int64)
         first, second = (
-            owners.as_device_array(i, d if (d := owners.dtype_of(i)) == np.int32 else wide, backend, who, "a part")
+            owners.as_device_array(i, d if (d := owners.dtype_of(i)) == np.int32 else wide, backend, who, "indices")
             for i in indices
         )
         dtype = value_dtype(owners.dtype_of(arg[0]), dtype, who)
-        values = owners.as_device_array(arg[0], dtype, backend, who, "a part")
+        values = owners.as_device_array(arg[0], dtype, backend, who, "values")
         if len(values.shape) != 1:
             raise ValueError(f"{who}: values has shape {tuple(values.shape)}, expected one dimension")
         shape = _shape_of(first, second, layout) if shape is None else shape

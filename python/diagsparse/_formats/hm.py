@@ -17,9 +17,8 @@ class Hm(Diagonals):
     """The layout of `hm_array`."""
 
     derived = ("starts",)
-    value_rows = False
 
-    def shape_values(self, values: np.ndarray, labels: list[int]) -> np.ndarray:
+    def shape_values(self, values: Any, labels: list[int]) -> Any:
         if values.ndim != 1:
             raise ValueError(f"hm_array: values of shape {values.shape}, expected one flat array of all diagonals")
         return values
@@ -49,17 +48,8 @@ class hm_array(DiagonalArray):
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or ``(values, offsets)``
         `values` is one-dimensional, with the diagonals one after another; `offsets` are in the format's order: 0 first,
         then superdiagonals ascending, then subdiagonals descending.
-    shape : (int, int), optional
-        Required with ``(values, offsets)``.
-    dtype, copy, device, max_bytes
-        As for `dia_array`.
-    symmetry : {None, "symmetric", "hermitian"}, optional
-        Store one of two opposite diagonals. Converting a matrix stores the upper diagonal; with ``(values, offsets)``,
-        either works.
-    period : int or "auto", optional
-        Store only the first `period` values of diagonals that repeat after `period` rows (1 for constant diagonals;
-        "auto" for the smallest common period). With ``(values, offsets)``, `values` are the first values of each
-        diagonal. For both options see ``docs/packing.md``.
+    shape, dtype, copy, device, max_bytes, symmetry, period
+        As for `dia_array`. With a period, `values` are the first period of each diagonal.
 
     Raises
     ------

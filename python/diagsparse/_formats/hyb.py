@@ -5,25 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from .._backends.backend import Backend
-from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
 from .component import component
-from .format import Format
 from .options import count
+from .several import Several
 
 
-class Hyb(Format):
+class Hyb(Several):
     """The layout of `hyb_array`."""
 
     structure = ("ell_indices", "coo_row", "coo_col")
     two_dimensional = ("ell_indices",)
-    padded = several = True
     options = {"width": count}
-
-    def child(self, a: SparseArray, number: int) -> SparseArray:
-        return a._wrap(a._matrix.children()[number], a._op)
 
     def description(self, a: SparseArray) -> str:
         return f"width {a.width}, "
@@ -55,11 +50,6 @@ class Hyb(Format):
         positions, rest = self.split(s, **options)
         return 8 * (s.shape[0] + 1) + max((positions + rest) * s.itemsize, sorting(rest, s.itemsize, backend))
 
-    def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        # Both are converted to csr, and merged.
-        rows = FORMATS[COMMON].nbytes(s) + 8 * (s.shape[0] + 1)
-        return rows + sorting(s.entries, s.itemsize, a._backend)
-
 
 class hyb_array(SparseArray):
     """The first entries of each row in ell, the rest in coo: two matrices on one array of values.
@@ -70,10 +60,8 @@ class hyb_array(SparseArray):
         The component arrays are ``(values, ell_indices, coo_row, coo_col)``: values of shape (width m + rest,), those
         of `ell` in the order of its array, then those of `coo`; ell_indices of shape (width, m); coo_row and coo_col of
         shape (rest,). Values are shared, the other arrays are copied.
-    shape : tuple, optional
-        Required with component arrays.
-    dtype, copy, device, max_bytes
-        As for `csr_array`.
+    shape, dtype, copy, device, max_bytes
+        As for `csr_array`; `shape` is required with component arrays.
     width : int, optional
         The number of entries of each row in ell; by default the number with the fewest bytes. Matrices derived from
         this one (`A.T.copy()`, `A + B`) choose their own width.
@@ -104,11 +92,9 @@ class hyb_array(SparseArray):
         """The remaining entries, on their part of the values."""
         return self._format.child(self, 1)
 
-    ell_indices = component(
-        "ell_indices", "Column of every entry of ell, int32 (width, m), -1 in the padding; not copied."
-    )
-    coo_row = component("coo_row", "Row of every entry of coo, int32 (rest,), not copied.")
-    coo_col = component("coo_col", "Column of every entry of coo, int32 (rest,), not copied.")
+    ell_indices = component("ell_indices", "Column of every entry of ell, int32 (width, m), -1 in the padding.")
+    coo_row = component("coo_row", "Row of every entry of coo, int32 (rest,).")
+    coo_col = component("coo_col", "Column of every entry of coo, int32 (rest,).")
 
     @property
     def width(self) -> int:

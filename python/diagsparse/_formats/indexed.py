@@ -1,6 +1,6 @@
-"""What `csr`, `csc` and `coo` share: SciPy's own arrays underneath, canonical, without a copy of the values.
+"""The family of `csr`, `csc` and `coo`: sorted entries without duplicates, in the same arrays as in SciPy.
 
-Products run on this library's kernels, sums and element-wise products are merges of sorted entries.
+Sums and element-wise products are merges of sorted entries.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .format import Format
 from .from_entries import FromEntries
 from .indexed_array import sort
 
-_MAX_GROWTH = 16  # how much larger than its entries a matrix may become on the way through diagonals
+_MAX_GROWTH = 16  # limit for the bytes of a matrix by diagonals, relative to those of its entries
 
 
 class Entries(FromEntries):
@@ -34,7 +34,7 @@ class Entries(FromEntries):
 
     family = "entries"
 
-    # ---- from and to other formats, and what that takes -------------------------------------------
+    # ---- conversions and their memory -------------------------------------------------------------
     def for_entries(self) -> Format:
         return self
 
@@ -64,21 +64,21 @@ class Entries(FromEntries):
         self, s: Summary, max_bytes: int | None, backend: Backend, a: SparseArray | None = None, held: int = 0,
         temporary: int = 0, **options: int,
     ) -> None:  # fmt: skip
-        try:  # entries are counted only where it matters
+        try:  # entries are counted only if their upper bound does not fit
             super().require(s.at_most(), max_bytes, backend, a, held, temporary)
         except MemoryError:
             super().require(s, max_bytes, backend, a, held, temporary)
 
     def check_forecast(self, a: SparseArray, max_bytes: int | None, held: int = 0) -> None:
-        # The most that any of them takes is found without a summary: 16 bytes a value, 8 of indices, 8 a line.
+        # An upper bound for all three formats, without a summary: 16 bytes per value and 8 for its indices, 8 per line.
         if max_bytes is not None or 24 * a.nnz + 8 * sum(a._shape) > memory.SMALL:
             self.require(a._summary(), max_bytes, a._backend, a, held)
 
-    # ---- SciPy's view of the same memory ------------------------------------------------------------
+    # ---- SciPy and dense arrays -------------------------------------------------------------------
     def scipy_view(self, a: SparseArray, format: str | None = None) -> Any:
-        """Return this view as a SciPy array to read from, over the same memory where it has the format; on the CPU."""
+        """Return this view as a SciPy array for reading, on the CPU; values are not copied in the same format."""
         parts = a._matrix.parts()
-        if "indptr" in parts and a.nnz <= INDEX_LIMIT:  # SciPy wants one type for both, and would widen indices
+        if "indptr" in parts and a.nnz <= INDEX_LIMIT:  # SciPy requires a common dtype, and would widen indices
             parts["indptr"] = _short_indptr(a, parts["indptr"])
         result = self.scipy_class(self.scipy_arguments(parts), shape=(a._matrix.rows, a._matrix.cols), copy=False)
         result.has_canonical_format = True
@@ -122,13 +122,13 @@ class Entries(FromEntries):
         if a._backend is CPU:
             result = (sp.tril if which == "lower" else sp.triu)(self.scipy_view(a))
             return self.from_scipy(result.asformat(self.name), None, False)
-        diagonals = self.for_diagonals()  # on a GPU the way leads through them
+        diagonals = self.for_diagonals()  # on a GPU, triangles are computed by diagonals
         s = a._summary()
         nbytes = diagonals.nbytes(s)
         if nbytes > max(_MAX_GROWTH * a.nbytes, memory.SMALL):
             raise NotImplementedError(
-                f"{who}: one triangle of a {a.format} product on {a.device} goes through its {len(s.offsets)} "
-                f'diagonals, which take {memory.human(nbytes)}; use triangle=None, or A.to("cpu")'
+                f"{who}: one triangle of a {a.format} product on {a.device} is computed by its {len(s.offsets)} "
+                f'diagonals, which need {memory.human(nbytes)}; use triangle=None, or A.to("cpu")'
             )
         return convert(diagonals.triangle(convert(a, diagonals.name), which, who), a.format)
 
@@ -138,11 +138,10 @@ class Entries(FromEntries):
         return a.copy() if a._op else a
 
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        same = a is b  # a square, converted once
-        csr = FORMATS[COMMON]
+        same, csr = a is b, FORMATS[COMMON]
         if a._format is not csr or a._op:
             a = self.as_factor(a, a, False)
-        if same:
+        if same:  # a square is converted once
             b = a
         elif b._format is not csr or b._op:
             b = self.as_factor(b, b, False)
@@ -151,7 +150,7 @@ class Entries(FromEntries):
         )
         return plan, a, b
 
-    # ---- what is shown ----------------------------------------------------------------------------
+    # ---- representations --------------------------------------------------------------------------
     def draw(self, a: SparseArray, width: float, height: float) -> tuple[str, str]:
         return drawing.density(a, width, height)
 
@@ -160,7 +159,7 @@ class Entries(FromEntries):
 
 
 def _short_indptr(a: SparseArray, indptr: np.ndarray) -> np.ndarray:
-    """Return pointers in the type of the indices; made once, as long as the structure is the same."""
+    """Return pointers as int32, like the indices; they are cached as long as the structure does not change."""
     if (cached := a.__dict__.get("_short")) is None or not np.may_share_memory(cached[0], indptr):
         cached = indptr, indptr.astype(np.int32)
         cached[1].flags.writeable = False

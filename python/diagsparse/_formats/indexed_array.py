@@ -1,4 +1,4 @@
-"""Matrices of `csr`, `csc` and `coo`: SciPy's names, and index arrays that users may write to."""
+"""Attributes and methods of `csr`, `csc` and `coo` with SciPy's names, and writable index arrays."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class IndexedArray(SparseArray):
     """A matrix stored entry by entry."""
 
     def to_scipy(self, format: str | None = None) -> Any:
-        """Return the SciPy array of this format over the same values, or of the one that `format` names.
+        """Return a SciPy array of this format, which shares the values, or of the given format.
 
-        Its index arrays are its own. From a GPU the values are copied. What SciPy moves about in place
-        (``eliminate_zeros``, ``sort_indices``) moves the shared values: ``.copy()`` first.
+        Index arrays are copied; from a GPU, values are copied too. SciPy methods that move values in place
+        (``eliminate_zeros``, ``sort_indices``) move the shared ones: call ``.copy()`` first.
         """
         if self._backend is not CPU:
             return self.to("cpu").to_scipy(format)
@@ -32,7 +32,7 @@ class IndexedArray(SparseArray):
 
     @property
     def T(self) -> SparseArray:
-        """The transpose, on the same memory: csr and csc change roles."""
+        """The transpose, on the same memory: csc for csr, and csr for csc."""
         return self._wrap(self._matrix.dual(), self._op)
 
     mT = T
@@ -45,7 +45,7 @@ class IndexedArray(SparseArray):
 
     @property
     def data(self) -> np.ndarray:
-        """The stored values as SciPy names them: those of `values`, and of a conjugate a read-only copy. On the CPU."""
+        """The stored values, as in SciPy, on the CPU only: `values`, or for a conjugate view a read-only copy."""
         if self._backend is not CPU:
             raise TypeError(f'data: {self!r}: SciPy works on the cpu; write A.to("cpu"), or A.values')
         values = self._matrix.stored_values
@@ -60,19 +60,19 @@ class IndexedArray(SparseArray):
         write_values(self, new, "data")
 
     def sum_duplicates(self) -> None:
-        """Sort entries whose index arrays were written out of order, and sum those of one place.
+        """Sort entries whose index arrays were written out of order, and sum duplicates.
 
-        The matrix and its views get new arrays then. Values that it had in common with others, such as the SciPy matrix
-        that it was created from, are not moved.
+        If anything changes, the matrix and its views get new arrays. Values that are shared with other matrices, such
+        as the SciPy matrix that this one was created from, do not change.
         """
         sort(self, sum_duplicates=True)
 
     def check_format(self, full_check: bool = True) -> None:
-        """Raise ValueError where index arrays were written to and describe no matrix."""
+        """Raise ValueError if index arrays were written to and do not describe a matrix."""
         is_canonical(self)
 
     def diagonal(self, k: int = 0) -> np.ndarray:
-        """Return a copy of diagonal `k` (0: the main one) in NumPy, of its true length."""
+        """Return a copy of diagonal `k` (0: the main one) as a NumPy array."""
         if type(k) is not int:
             k = integer(k, "diagonal: k")
         if not -self._shape[0] < k < self._shape[1]:
@@ -91,12 +91,12 @@ def index_part(a: SparseArray, name: str) -> Any:
 
 
 def set_index_part(a: SparseArray, name: str, new: Any) -> None:
-    """Have other numbers in an index array; who holds the one that there was keeps it as it is, as in SciPy."""
+    """Replace an index array by a copy of `new`; the previous one does not change, as in SciPy."""
     require_host(a, name)
     if a._matrix.sealed:
         raise ValueError(f"{name}: {a!r} is part of another matrix, whose structure does not change; .copy() it")
     given = integers(new, name, f"{a.format}_array")
-    array = index_part(a, name)  # as long as it is held there is an exporter
+    array = index_part(a, name)  # the exporter exists as long as this is referenced
     converted = given.astype(array.dtype, copy=False)
     if not np.array_equal(converted, given):
         raise ValueError(
@@ -106,12 +106,12 @@ def set_index_part(a: SparseArray, name: str, new: Any) -> None:
 
 
 def is_canonical(a: SparseArray) -> bool:
-    """Whether entries are sorted, each place once: always, unless index arrays were written to."""
+    """Whether entries are sorted, without duplicates. They are, unless index arrays were written to."""
     return a._backend is not CPU or (exporter := a._matrix.exporter) is None or exporter.in_order()
 
 
 def refuse_canonical(a: SparseArray, value: bool) -> None:
-    """Raise where `value` says that entries are sorted, each place once, and they are not."""
+    """Raise ValueError if `value` is True, but entries are not sorted or repeat."""
     if value and not is_canonical(a):
         raise ValueError(
             f"{a.format}_array: has_canonical_format = {value!r}, but entries are out of order or repeat; "
@@ -126,7 +126,7 @@ def sort(a: SparseArray, sum_duplicates: bool) -> None:
 
 
 def _with_own_indices(a: Any) -> Any:
-    """Return a SciPy array whose index arrays nobody else reads."""
+    """Return a SciPy array with copies of index arrays that other matrices read."""
     if a.format == "coo":
         a.coords = tuple(index if index.flags.writeable else index.copy() for index in a.coords)
         return a

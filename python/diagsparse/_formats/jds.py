@@ -22,33 +22,31 @@ class Jds(Format):
         return s.entries * (s.itemsize + 4) + 4 * s.shape[0] + 12 * (sections + 1)
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
-        # A GPU sorts the rows by keys, from one array of them to another, with as much for the sort itself.
+        # A GPU sorts pairs of keys and rows from one array to another, and the sort needs as much again.
         return 0 if backend is CPU else 24 * s.shape[0]
 
 
 class jds_array(SparseArray):
-    """Jagged diagonals: rows sorted by length, the longest first; those of one length are an ell without padding.
+    """Jagged diagonals: rows sorted by descending length; rows of equal length are an ell without padding.
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, indices, row_order, section_rows, section_indptr)``. Place p holds row
-        ``row_order[p]``, shape (m,). Section s holds the places from ``section_rows[s]`` to ``section_rows[s + 1]``,
-        rows of one length, ascending, and of a smaller length than those of the section before; the places after the
-        last section are the empty rows. Its entries lie from ``section_indptr[s]`` to ``section_indptr[s + 1]`` in
-        values and indices: the first of each row side by side, then the second of each; columns ascend in a row.
-        Values are shared, the rest is copied.
-    shape : tuple, optional
-        Needed with the parts.
-    dtype, copy, device, max_bytes
-        As for `csr_array`.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, indices, row_order, section_rows, section_indptr)``. ``row_order[p]`` is the
+        row of the matrix at position p. Section s consists of the positions from ``section_rows[s]`` to
+        ``section_rows[s + 1]``: the rows of one length, ascending, which are shorter than those of the section before.
+        The positions after the last section are the empty rows. The entries of section s are those from
+        ``section_indptr[s]`` to ``section_indptr[s + 1]`` of values and indices: the first one of each row, then the
+        second one of each row, with ascending columns in a row. Values are shared, the other arrays are copied.
+    shape, dtype, copy, device, max_bytes
+        As for `csr_array`; `shape` is required with component arrays.
 
     Notes
     -----
-    Bytes: ``nnz (itemsize + 4) + 4 m + 12 (sections + 1)``: a section for each length above 0 that rows have, and no
-    padding. Products of two matrices are computed in csr.
+    Bytes: ``nnz (itemsize + 4) + 4 m + 12 (sections + 1)``, with a section for each row length above 0, and no padding.
+    Products of two matrices are computed in csr.
 
-    Jagged diagonals as in Saad (1989), cut where the length changes, as in the NVIDIA teaching kit's module 10.
+    Jagged diagonals as in Saad (1989), divided where the length changes, as in the NVIDIA teaching kit's module 10.
 
     Examples
     --------
@@ -61,16 +59,12 @@ class jds_array(SparseArray):
     """
 
     _format = Jds("jds")
-    indices = component("indices", "Column of every entry, int32 (nnz,), zero-copy.")
-    row_order = component("row_order", "Row at every place, int32 (m,), zero-copy.")
-    section_rows = component(
-        "section_rows", "First place of every section, and the end of the last one, int32 (sections + 1,), zero-copy."
-    )
-    section_indptr = component(
-        "section_indptr", "First entry of every section, and the end of the last one, int64 (sections + 1,), zero-copy."
-    )
+    indices = component("indices", "Column of every entry, int32 (nnz,).")
+    row_order = component("row_order", "Row of the matrix at every position, int32 (m,).")
+    section_rows = component("section_rows", "First position of every section, and the end, int32 (sections + 1,).")
+    section_indptr = component("section_indptr", "First entry of every section, and the end, int64 (sections + 1,).")
 
     @property
     def sections(self) -> int:
-        """How many lengths above 0 the rows have."""
+        """Number of sections, that is of row lengths above 0."""
         return self._matrix.parts()["section_rows"].shape[0] - 1

@@ -17,17 +17,18 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import table_of_diagonals
 from .._show import cells, display
-from . import mirrored
+from . import packing
 from .component import component
 from .format import Format
+from .mirrored import Mirrored
 from .own_products import OwnProducts
 
 _ROWS = 32  # of a block
-_LEAST_FILL = 1 / 16  # of diagonals, from which products are hollow too: the geometric mean of both operands
-_PAIRED = 1 << 22  # pairs of diagonals of a product whose sums are counted before it is planned
+_MIN_FILL = 1 / 16  # geometric mean of the fill of both operands, from which products use masks
+_MAX_LISTED = 1 << 22  # pairs of diagonals up to which the offsets of a product are listed before it is planned
 
 
-class Mdia(mirrored.Mirrored, OwnProducts):
+class Mdia(Mirrored, OwnProducts):
     """The layout of `mdia_array`."""
 
     narrow = True
@@ -52,6 +53,11 @@ class Mdia(mirrored.Mirrored, OwnProducts):
 
     def rebuilt_from_csr(self, a: SparseArray, csr: SparseArray) -> SparseArray:
         return self.from_csr_as(csr, self.layout(a) | self.mirror(a, csr)).astype(a._dtype, copy=False)
+
+    def all_offsets(self, a: SparseArray) -> np.ndarray:
+        """Return the offsets of all diagonals, including those that are only stored as a mirror image."""
+        k = a.offsets
+        return np.union1d(k, -k) if a._matrix.symmetry else k
 
     # ---- sums and element-wise products -----------------------------------------------------------
     def terms(self, a: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
@@ -82,33 +88,32 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         return matrix._wrap(matrix._core.combine(self.name, terms, "product", True, dtype_name(a._dtype)))
 
     def merged_with(self, a: SparseArray, other: Any, what: str) -> tuple[SparseArray, SparseArray]:
-        """Return both in one type; `MemoryError` where the masks of both and as many values do not fit."""
+        """Return both matrices in their common dtype; raise MemoryError if their union does not fit."""
         dtype = np.result_type(a._dtype, other._dtype)
         masks = a._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes
-        nbytes = (a._matrix.values.size + other._matrix.values.size) * dtype.itemsize + masks  # places, as many
+        nbytes = (a._matrix.values.size + other._matrix.values.size) * dtype.itemsize + masks
         if nbytes + 2 * masks > memory.SMALL:
-            nbytes += (
-                4 * -(-a._shape[0] // _ROWS) * np.union1d(self.all_offsets(a), other._format.all_offsets(other)).size
-            )
+            offsets = np.union1d(self.all_offsets(a), other._format.all_offsets(other))
+            nbytes += 4 * _blocks(a._shape[0]) * offsets.size
             what = f"the {what} of {display.operand(a)} and {display.operand(other)}"
             memory.require_free(nbytes, what, a._backend)
         return a.astype(dtype, copy=False), other.astype(dtype, copy=False)
 
     # ---- products ---------------------------------------------------------------------------------
     def as_operand(self, a: SparseArray) -> SparseArray:
-        return widen(a)  # a half is read as it is
+        return widen(a)  # products read a stored triangle directly
 
     def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
-        # A product looks at masks of 32 places, however few are stored. AMD EPYC, two threads, random places on
-        # diagonals of n = 10^5, ms of a product (of a plan's) and by csr: 10 diagonals filled to 0.25 3.5 (2.6), 7.1
-        # (3.0); to 0.06 2.1 (1.3), 1.9 (0.5). 40 of them to 0.25 50 (38), 52 (21); to 0.06 27 (16), 10 (5).
-        # Hamiltonians of 16 spins, filled to 0.28 in whole blocks: 9.9 (5.2), 16 (13).
+        # The cost of a mask of 32 elements does not depend on how many are stored. AMD EPYC, two threads, random
+        # elements on diagonals of n = 10^5, ms of a product (of a call of its plan) by masks, and by csr: 10 diagonals
+        # with fill 0.25 3.5 (2.6), 7.1 (3.0); with fill 0.06 2.1 (1.3), 1.9 (0.5). 40 diagonals with fill 0.25 50 (38),
+        # 52 (21); with fill 0.06 27 (16), 10 (5). Hamiltonians of 16 spins, with fill 0.28 in whole blocks: 9.9 (5.2),
+        # 16 (13).
         assert isinstance(other, mdia_array)
-        return self if named or a.fill * other.fill >= _LEAST_FILL**2 else FORMATS[COMMON]
+        return self if named or a.fill * other.fill >= _MIN_FILL**2 else FORMATS[COMMON]
 
     def symmetry_of_product(self, a: SparseArray, b: SparseArray) -> int:
-        # Of a matrix S that is its own transpose S S is so too, and S conj(S) is its own adjoint; of one that is its
-        # own adjoint it is the other way round.
+        # If S is symmetric, S S is symmetric and S conj(S) is Hermitian; if S is Hermitian, the other way round.
         of_a = a._matrix.symmetry
         if a._matrix is not b._matrix or not of_a:
             return 0
@@ -120,32 +125,26 @@ class Mdia(mirrored.Mirrored, OwnProducts):
 
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
         left, right = (cast(mdia_array, convert(operand, self.name)) for operand in (a, b))
-        if (pairs := left._format.diagonal_count(left) * right._format.diagonal_count(right)) > 1 << 12:
-            sums = (
-                np.unique(np.add.outer(left._format.all_offsets(left), right._format.all_offsets(right)))
-                if pairs < _PAIRED
-                else None
-            )
-            most = a.shape[0] + b.shape[1] - 1
-            count = min(pairs, most) if sums is None else int(((-a.shape[0] < sums) & (sums < b.shape[1])).sum())
+        (m, n), backend = (a.shape[0], b.shape[1]), left._backend
+        if (pairs := self.diagonal_count(left) * self.diagonal_count(right)) > 1 << 12:
+            count = min(pairs, m + n - 1)
+            if pairs < _MAX_LISTED:
+                offsets = np.unique(np.add.outer(self.all_offsets(left), self.all_offsets(right)))
+                count = int(((-m < offsets) & (offsets < n)).sum())
             masks = f"masks of {display.counted(count, 'diagonal')}"
             what = f"matmul: {display.operand(a)} times {display.operand(b)}: {masks}"
-            nbytes = 4 * -(-a.shape[0] // _ROWS) * count + (12 if left._backend is CPU else 44) * pairs
-            memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows", left._backend)
+            nbytes = 4 * _blocks(m) * count + (12 if backend is CPU else 44) * pairs
+            memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows", backend)
         return super().planned(left, right, request)
 
     def diagonal_count(self, a: SparseArray) -> int:
+        """Return a bound of the number of diagonals, including mirror images."""
         count = a._matrix.parts()["offsets"].size
         return 2 * count if a._matrix.symmetry else count
 
-    def all_offsets(self, a: SparseArray) -> np.ndarray:
-        """Return the offsets of all diagonals, of those that mirror others too."""
-        k = a.offsets
-        return np.union1d(k, -k) if a._matrix.symmetry else k
-
-    # ---- what that takes --------------------------------------------------------------------------
+    # ---- memory -----------------------------------------------------------------------------------
     def nbytes(self, s: Summary, **options: int) -> int:
-        blocks, used = -(-s.shape[0] // _ROWS), s.fill > 0
+        blocks, used = _blocks(s.shape[0]), s.fill > 0
         if options.get("symmetry"):
             used &= s.offsets >= 0
         stored, count = int(s.fill[used].sum()), int(used.sum())
@@ -157,12 +156,17 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         return f"mdia_array: {masks} of a {s.shape[0]} x {s.shape[1]} matrix", ""
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
-        # Of the number of each diagonal, and on a GPU where the values of each block and diagonal begin.
-        positions = 0 if backend is CPU else 4 * -(-s.shape[0] // _ROWS) * len(s.offsets)
-        return table_of_diagonals(s.shape, s.stored) + positions
+        # A table of the numbers of the diagonals, and on a GPU the start of the values of each block and diagonal.
+        starts = 0 if backend is CPU else 4 * _blocks(s.shape[0]) * len(s.offsets)
+        return table_of_diagonals(s.shape, s.stored) + starts
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
-        return a._matrix.parts()["mask"].nbytes  # where the values of each block and diagonal begin
+        return a._matrix.parts()["mask"].nbytes  # for the start of the values of each block and diagonal
+
+
+def _blocks(rows: int) -> int:
+    """Return the number of blocks of a matrix with this number of rows."""
+    return -(-rows // _ROWS)
 
 
 class mdia_array(SparseArray):
@@ -170,38 +174,33 @@ class mdia_array(SparseArray):
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, offsets, mask, block_indptr)``: offsets of shape (D,), ascending; mask of shape
-        (ceil(m / 32), D), uint32, of which bit i (the lowest is 0) of ``mask[b, d]`` stands for the element in row
-        ``32 b + i`` and column ``32 b + i + offsets[d]``; block_indptr of shape (ceil(m / 32) + 1,), where the values
-        of each block begin; values of shape (nnz,), block after block, and within one diagonal by diagonal and row by
-        row. mirrored, uint8 of shape (1,), comes last where one half is stored: 1 for symmetric, 2 for Hermitian
-        storage. Values are shared, the rest is copied.
-    shape : tuple, optional
-        Needed with the parts.
-    dtype : dtype, optional
-        float32, float64, complex64 or complex128. By default integers and bools become float64, with a
-        `ConversionWarning`. float16 and bfloat16 values are stored so, and widened in products.
-    copy, device, max_bytes
-        As for `csr_array`.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, offsets, mask, block_indptr[, mirrored])``: offsets of shape (D,),
+        ascending; mask of shape (ceil(m / 32), D), uint32, where bit i (0 is the lowest) of ``mask[b, d]`` represents
+        the element in row ``32 b + i`` and column ``32 b + i + offsets[d]``; block_indptr of shape (ceil(m / 32) + 1,),
+        the start of the values of each block; values of shape (nnz,), block by block, and within a block diagonal by
+        diagonal and row by row; mirrored of shape (1,), uint8, for symmetric (1) or Hermitian (2) storage. Values are
+        shared, the other arrays are copied.
+    shape, dtype, copy, device, max_bytes
+        As for `dia_array`; `shape` is required with component arrays.
     symmetry : {None, "symmetric", "hermitian"}, optional
-        Of a matrix that is so: only the main diagonal and those above it are stored. Products read the other half where
-        it is not; they never unpack it.
+        For matrices with this symmetry: only the main diagonal and the diagonals above it are stored. Products read
+        the stored triangle twice, without unpacking it.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For parts that do not fit each other, elements outside of the matrix, values without the symmetry, more bytes
-        than there are.
+        For inconsistent component arrays, elements outside of the matrix, values without the symmetry, and matrices
+        that do not fit into memory.
 
     Notes
     -----
-    Bytes: ``nnz itemsize + 4 D ceil(m / 32) + 8 (ceil(m / 32) + 1) + 8 D``. That is less than `csr_array` takes where
-    diagonals are filled to more than 1/32 on average, and less than `hm_array` takes where they are filled to less than
-    63/64 (of float64 values; 31/32 of float32).
+    Bytes: ``nnz itemsize + 4 D ceil(m / 32) + 8 (ceil(m / 32) + 1) + 8 D``. This is less than in `csr_array` if the
+    fill of the diagonals is above 1/32 on average, and less than in `hm_array` if it is below 63/64 (float64 values) or
+    31/32 (float32).
 
-    ``A @ B`` finds C's masks from those of A and B before it reads a value, and a plan keeps them. Elements that cancel
-    to zero stay stored, as they do in `csr_array`.
+    ``A @ B`` computes the masks of C from those of A and B alone, and a plan stores them. Elements that cancel to zero
+    are stored explicitly, as in `csr_array`.
 
     Examples
     --------
@@ -215,29 +214,23 @@ class mdia_array(SparseArray):
     """
 
     _format = Mdia("mdia")
-    symmetry = mirrored.symmetry
-    unpacked = mirrored.unpacked
+    symmetry = property(packing.symmetry)
 
     @property
     def offsets(self) -> np.ndarray:
-        """The offsets of the stored diagonals, ascending, int64 (D,) in NumPy; of a view, those of the view."""
+        """The offsets of the stored diagonals, ascending, int64 (D,), in NumPy; for a view, those of the view."""
         stored = self._backend.host(self._matrix.parts()["offsets"])
         return -stored[::-1] if self._op & 1 else stored
 
     mask = component(
-        "mask", "Rows of every block that every diagonal has, from the lowest bit, uint32 (ceil(m / 32), D), zero-copy."
+        "mask", "Stored elements of each block and diagonal, from the lowest bit, uint32 (ceil(m / 32), D)."
     )
-    block_indptr = component(
-        "block_indptr", "Where the values of every block begin, int64 (ceil(m / 32) + 1,), zero-copy."
-    )
-    mirrored = component(
-        "mirrored",
-        "1 for symmetric, 2 for Hermitian storage, uint8 (1,), zero-copy; None where both halves are stored.",
-    )
+    block_indptr = component("block_indptr", "Start of the values of every block, int64 (ceil(m / 32) + 1,).")
+    mirrored = component("mirrored", "1 for symmetric, 2 for Hermitian storage, uint8 (1,); None for both triangles.")
 
     @property
     def fill(self) -> float:
-        """How much of the diagonals is stored, 0 to 1; 0 without diagonals."""
+        """Fraction of the elements on the diagonals that are stored, 0 to 1; 0 without diagonals."""
         (m, n), k = self._shape, self._format.all_offsets(self)
         positions = int((np.minimum(m, n - k) - np.maximum(0, -k)).sum())
         return self.nnz / positions if positions else 0.0

@@ -1,8 +1,8 @@
-"""Diagonals in fewer bytes: one triangle of a symmetric matrix, one period of diagonals that repeat, 16-bit values.
+"""Packed diagonals: symmetric storage of one triangle, one period of diagonals that repeat, and 16-bit values.
 
-The kernels of products with vectors and blocks read such layouts as they are, and so do elements, rows and slices
-(`diagonal_reading`). Everything else (sparse products, sums, other formats) takes `unpacked`, the same matrix with
-every diagonal stored in full.
+Products with vectors and blocks, elements, rows and slices (`diagonal_reading`) read packed layouts directly.
+Everything else (sparse products, sums, other formats) uses `unpacked`, the same matrix with every diagonal stored in
+full.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 from .._backends.arguments import SYMMETRIES, symmetry_number
 from .._backends.backend import CPU
-from .._matrix.base import M
 from .._matrix.convert import widen
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
@@ -23,35 +22,29 @@ from .._show.display import counted
 
 
 class Packing(NamedTuple):
-    """The options of a diagonal layout that save bytes."""
+    """The options of a diagonal layout that save memory."""
 
     symmetry: str | None = None
     period: int | str | None = None
 
     @classmethod
     def of(cls, layout: dict[str, Any], who: str) -> Packing:
-        """Return the options of a call, checked.
-
-        Raises
-        ------
-        TypeError, ValueError
-            For an option that there is not, and for values that mean nothing.
-        """
+        """Return the options of a constructor; raise TypeError or ValueError if they are invalid."""
         if unknown := set(layout) - set(cls._fields):
-            raise TypeError(f"{who}: no option {', '.join(sorted(unknown))}; there are {', '.join(cls._fields)}")
+            raise TypeError(f"{who}: no option {', '.join(sorted(unknown))}; expected {', '.join(cls._fields)}")
         packing = cls(**layout)
         symmetry_number(packing.symmetry, f"{who}: symmetry")
         period = packing.period
         if period in (None, "auto"):
             return packing
         if not isinstance(period, Integral) or isinstance(period, bool):
-            raise TypeError(f'{who}: period={period!r}: expected a whole number of rows, "auto" or None')
+            raise TypeError(f'{who}: period={period!r}: expected an integer, "auto" or None')
         if not 0 < period < 2**31:
             raise ValueError(f"{who}: period={period}: expected 1 to 2^31 - 1 rows")
         return packing._replace(period=int(period))
 
     def codes(self) -> tuple[int, int]:
-        """Return what the C++ core takes."""
+        """Return the options for native code."""
         return SYMMETRIES.index(self.symmetry), int(self.period or 0)
 
     def __str__(self) -> str:
@@ -63,31 +56,31 @@ UNPACKED = Packing()
 
 
 def stored_labels(format: str, s: Summary, packing: Packing) -> np.ndarray:
-    """Return the labels of a layout, offsets or rows of cdm; with a symmetry of one of two opposite diagonals."""
+    """Return the offsets (rows for cdm) that a layout stores; with a symmetry, one of two opposite diagonals."""
     offsets = np.union1d(s.offsets, -s.offsets) if packing.symmetry else s.offsets
     labels = CPU.core.labels_for(format, *s.shape, offsets.tolist(), packing.codes()[0])
     return np.array(labels, np.int64)
 
 
 def packing_of(a: SparseArray) -> Packing:
-    """Return how the diagonals of a matrix are packed."""
+    """Return the packing of a matrix."""
     return Packing(a.symmetry, a.period)
 
 
 def forecast_of_copy(a: SparseArray, s: Summary) -> int:
-    """Return the bytes of this transposed view laid out anew, in its own format; `s` has its own type."""
+    """Return the bytes of a copy of this transposed view in its own format; `s` has the item size of its dtype."""
     return a._format.nbytes(s, **packing_of(a)._asdict())
 
 
 def forecast_as(a: SparseArray, format: Any, s: Summary) -> int:
-    """Return the bytes of this matrix in another format; `s` has the type that arithmetic is done in."""
+    """Return the bytes of this matrix in another format; the item size of `s` is that of the widened dtype."""
     if format.family != a._format.family:
         return format.nbytes(s)
     return format.nbytes(s.in_items(a._dtype.itemsize), **packing_of(a)._asdict())
 
 
 def with_same_packing(a: SparseArray, format: Any, max_bytes: int | None) -> SparseArray:
-    """Return this view in a format of diagonals, with the same symmetry, period and type."""
+    """Return this view in a diagonal format, with the same symmetry, period and dtype."""
     s = a._summary().in_items(a._dtype.itemsize)
     format.require(s, max_bytes, a._backend, a, **packing_of(a)._asdict())
     wide = widen(a)
@@ -98,25 +91,17 @@ def with_same_packing(a: SparseArray, format: Any, max_bytes: int | None) -> Spa
 
 
 def symmetry(a: SparseArray) -> str | None:
-    """``"symmetric"`` or ``"hermitian"`` where of two opposite diagonals one is stored, else None."""
+    """``"symmetric"`` or ``"hermitian"`` if only one triangle is stored, else None."""
     return SYMMETRIES[a._matrix.symmetry]
 
 
 def period(a: SparseArray) -> int | None:
-    """The rows after which every diagonal repeats, where one period is stored, else None."""
+    """Number of rows after which every diagonal repeats, if only one period is stored, else None."""
     return a._matrix.period or None
 
 
-def unpacked(a: M, *, max_bytes: int | None = None) -> M:
-    """Return this matrix with every diagonal stored in full, in a type that arithmetic is done in.
-
-    Itself where that is so already; float16 and bfloat16 values become float32.
-
-    Raises
-    ------
-    MemoryError
-        With the bytes, when the result exceeds `max_bytes` or the free memory.
-    """
+def unpacked(a: SparseArray, max_bytes: int | None) -> SparseArray:
+    """Return this matrix with every diagonal stored in full, and 16-bit values as float32; itself if not packed."""
     if not a._packed:
         return a
     wide = widen(a)
@@ -124,22 +109,21 @@ def unpacked(a: M, *, max_bytes: int | None = None) -> M:
         return wide
     s = Summary(a.shape, wide.dtype.itemsize, a.nnz, offsets=lambda: wide._format.occupied(wide))
     a._format.require(s, max_bytes, a._backend)
-    # The mirror image of -1 + 0i is -1 - 0i, whose root is another one: added to zeros, both are the same number.
+    # The conjugate of -1 + 0i is -1 - 0i, whose square root differs; adding them to zeros makes both -1 + 0i.
     return wide._format.laid_out(wide, a._format, s.offsets.tolist(), wide.dtype, on_zeros=a.symmetry == "hermitian")
 
 
 def pack(a: SparseArray, packing: Packing, max_bytes: int | None = None) -> SparseArray:
-    """Return `a` with its diagonals packed so; `a` itself for no packing at all.
+    """Return `a` with this packing; `a` itself if it has it.
 
     Raises
     ------
     ValueError
-        Where the values do not allow it: the message names a diagonal.
+        If the values do not allow it; the message names a diagonal.
     """
     if packing == packing_of(a) and not a._op:
         return a
-    who = f"{a.format}_array"
-    dtype = a.dtype
+    who, dtype = f"{a.format}_array", a.dtype
     full: Any = a.unpacked(max_bytes=max_bytes)
     full = full.copy() if full._op else full
     if not any(packing):
@@ -150,28 +134,20 @@ def pack(a: SparseArray, packing: Packing, max_bytes: int | None = None) -> Spar
         packing = packing._replace(period=period)
     if packing.symmetry and full.shape[0] != full.shape[1]:
         raise ValueError(f"{who}: symmetric storage is for square matrices, got {full.shape[0]} x {full.shape[1]}")
-    offsets = full._format.occupied(full)
-    if packing.symmetry:
-        offsets = np.union1d(offsets, -offsets)
-    result: Any = _laid_out(full, packing, offsets.tolist())
-    reference = (
-        full
-        if len(offsets) == len(full._format.spans(full))
-        else full._format.laid_out(full, full._format, offsets.tolist(), full.dtype)
-    )
+    stored = full._format.occupied(full)
+    offsets = (np.union1d(stored, -stored) if packing.symmetry else stored).tolist()
+    result: Any = full._format.zeros_on(full.shape, full.dtype, offsets, full._backend, packing)
+    full._core.add_diagonals(1.0, full._matrix, 0, result._matrix, False)
+    complete = len(offsets) == len(stored)
+    reference = full if complete else full._format.laid_out(full, full._format, offsets, full.dtype)
     wrong = full._core.differing_diagonal(result._matrix, reference._matrix)
     if wrong is not None:
         raise ValueError(f"{who}: diagonal {wrong} does not allow {packing}: {_reason(packing, wrong)}")
     return result.astype(dtype, copy=False)
 
 
-def _laid_out(full: SparseArray, packing: Packing, offsets: list[int]) -> SparseArray:
-    result = full._format.zeros_on(full.shape, full.dtype, offsets, full._backend, packing)
-    full._core.add_diagonals(1.0, full._matrix, 0, result._matrix, False)
-    return result
-
-
 def _reason(packing: Packing, offset: int) -> str:
+    """Return the ways in which a diagonal may contradict a packing."""
     image = {"symmetric": f"diagonal {-offset}", "hermitian": f"the conjugate of diagonal {-offset}"}
     reasons = []
     if packing.symmetry:
@@ -182,11 +158,10 @@ def _reason(packing: Packing, offset: int) -> str:
 
 
 def common_period(full: SparseArray) -> int | None:
-    """Return the fewest rows after which all diagonals repeat, of a matrix that is not packed; None: they do not."""
-    host = full._backend.host
+    """Return the smallest common period of the diagonals of a matrix that is not packed; None if they do not repeat."""
     period = 1
     for _, _, values in full._format.diagonals(full):
-        period = lcm(period, CPU.core.shortest_period(np.ascontiguousarray(host(values))))
+        period = lcm(period, CPU.core.shortest_period(np.ascontiguousarray(full._backend.host(values))))
         if period >= max(full.shape[0], 2):
             return None
     return period

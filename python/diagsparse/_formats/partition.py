@@ -1,4 +1,4 @@
-"""Why a quasi-band matrix has the bands that it has: the bytes of this choice beside those of others."""
+"""The report of a quasi-band matrix: the bytes of its choice of band diagonals, compared with other choices."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from . import bands
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice of diagonals for the bands."""
+    """A choice of the diagonals that are stored as bands."""
 
     properties: bands.BandProperties
-    bands_nbytes: int  # of the bands
-    rest_nbytes: int  # of the entries beside them, in coosr
+    bands_nbytes: int
+    rest_nbytes: int  # of the other entries, in coosr
 
     @property
     def nbytes(self) -> int:
@@ -29,41 +29,39 @@ class Choice:
 
 @dataclass(frozen=True)
 class PartitionReport:
-    """The choices of diagonals that a matrix could have, by name; lines by `str()`, plain values by `to_dict()`."""
+    """Choices of the band diagonals of a matrix, by name. `str()` gives a table, `to_dict()` plain values."""
 
     choices: dict[str, Choice]
     rows: int
-    pays_from: int  # entries from which a diagonal takes fewer bytes in the bands
-    of_a_copy: bool = False  # of a transposed view: the bytes are those of a copy of it
+    min_entries: int  # the fewest entries with which a diagonal needs fewer bytes in the bands
+    of_a_copy: bool = False  # whether the matrix is a transposed view, and the bytes are those of a copy
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, ready for JSON."""
-        return {
-            "rows": self.rows,
-            "pays_from": self.pays_from,
-            "of_a_copy": self.of_a_copy,
-            "choices": {
-                name: asdict(choice.properties)
-                | {"bands_nbytes": choice.bands_nbytes, "rest_nbytes": choice.rest_nbytes, "nbytes": choice.nbytes}
-                for name, choice in self.choices.items()
-            },
+        """Return all fields as plain values, for JSON."""
+        sizes = ("bands_nbytes", "rest_nbytes", "nbytes")
+        choices = {
+            name: asdict(choice.properties) | {size: getattr(choice, size) for size in sizes}
+            for name, choice in self.choices.items()
         }
+        return {"rows": self.rows, "min_entries": self.min_entries, "of_a_copy": self.of_a_copy, "choices": choices}
 
     def __str__(self) -> str:
-        cells = [["partition", "bands", "diagonals", "full", "hold", "bytes of bands", "of the rest", "in all"]]
+        cells = [["choice", "bands", "diagonals", "occupancy", "entries", "bytes of bands", "of the rest", "total"]]
         for name, choice in self.choices.items():
             found = choice.properties
             counts = [str(found.band_count), str(found.diagonal_count)]
             percentages = [f"{p:.1f} %" for p in (found.band_occupancy, found.band_percentage)]
             sizes = [human(size) for size in (choice.bands_nbytes, choice.rest_nbytes, choice.nbytes)]
             cells.append([name, *counts, *percentages, *sizes])
-        threshold = f"A diagonal takes fewer bytes in the bands from {self.pays_from} entries on, of {self.rows} rows."
+        threshold = (
+            f"A diagonal needs fewer bytes in the bands from {self.min_entries} entries on, of {self.rows} rows."
+        )
         note = ["The matrix is a transposed view; the bytes are those of a copy of it."] * self.of_a_copy
         return "\n".join([*columns.columns(cells, "<" + ">" * 7), threshold, *note])
 
 
 def report(s: Summary, chosen: bands.Offsets, of_a_copy: bool = False) -> PartitionReport:
-    """Return the report of a matrix with this choice."""
+    """Return the report of a matrix whose bands are the `chosen` diagonals."""
     rows, item = s.shape[0], s.itemsize
     row_nbytes = rows * item + 8  # of a diagonal
     choices = {

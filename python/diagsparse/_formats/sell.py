@@ -8,10 +8,10 @@ from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
 from . import short
 from .component import component
-from .options import integer, yes_or_no
+from .options import boolean, integer
 
-_HEIGHTS = 32, 16, 8  # of slices, from which one is chosen
-_TOLERANCE = 1.02  # how many times the fewest bytes a higher one may take
+_HEIGHTS = 32, 16, 8  # of slices, from which the default is selected
+_TOLERANCE = 1.02  # higher slices are preferred within this factor of the fewest bytes
 
 
 class Sell(short.ShortColumns):
@@ -24,7 +24,7 @@ class Sell(short.ShortColumns):
     options = {
         "slice_height": integer(1, 1024),
         "sigma": integer(1, 2**31 - 1),
-        "row_lengths": yes_or_no,
+        "row_lengths": boolean,
         "column_bits": short.column_bits,
     }
 
@@ -48,8 +48,8 @@ class Sell(short.ShortColumns):
         (rows, cols), positions, options = s.shape, self.positions(s, **options), self.completed(s, options)
         columns = short.nbytes(options.get("column_bits", 32), cols, 1, positions)
         pointers = 8 * (-(-rows // options["slice_height"]) + 1)
-        temporary = options.get("row_lengths", 0) + (options.get("sigma", 1) > 1)
-        return positions * s.itemsize + columns + pointers + 4 * rows * temporary
+        per_row = 4 * (options.get("row_lengths", 0) + (options.get("sigma", 1) > 1))
+        return positions * s.itemsize + columns + pointers + rows * per_row
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         sorts = sorting(s.shape[0], s.itemsize, backend) if options.get("sigma", 1) > 1 else 0
@@ -61,45 +61,42 @@ class sell_array(SparseArray):
 
     Parameters
     ----------
-    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or the parts
-        The parts are ``(values, indices, slice_indptr)``, after which row_order, row_lengths and bases may come, or a
-        dict of them, as from `parts`:
-        values and indices of shape (places / slice_height, slice_height), indices ascending in each row of the matrix
-        and then -1, where its padding begins; slice_indptr of shape (slices + 1,), where each slice begins, in
-        elements; row_order of shape (m,), which row of the matrix each stored row is; row_lengths of the stored rows.
-        Indices of type uint8 or uint16 are short columns; where the columns of the matrix do not fit, they need bases.
-        In a tuple None stands for an array that is missing before another one. Values are shared, the rest is copied.
-    shape : tuple, optional
-        Needed with the parts.
-    dtype, copy, device, max_bytes
-        As for `csr_array`.
+    arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
+        The component arrays are ``(values, indices, slice_indptr[, row_order, row_lengths, bases])``, with None for
+        missing optional ones: values and indices of shape (positions / slice_height, slice_height), where the indices
+        of a row of the matrix ascend and are followed by -1 in the padding; slice_indptr of shape (slices + 1,), the
+        start of each slice, counted in elements; row_order of shape (m,), the row of the matrix that each stored row
+        is; row_lengths of shape (m,), in the order of the stored rows. Indices of type uint8 or uint16 are short
+        columns, with bases if they cannot represent all columns of the matrix. Values are shared, the other arrays are
+        copied.
+    shape, dtype, copy, device, max_bytes
+        As for `csr_array`; `shape` is required with component arrays.
     slice_height : int, optional
-        Rows of a slice, 1 to 1024; parts tell their own. By default the largest of 32, 16 and 8 with at most 2 % more
-        bytes than the best of them. Matrices that are made of this one (`A.T.copy()`, `A + B`) choose it anew.
+        Rows of a slice, 1 to 1024. The default is the largest of 32, 16 and 8 that needs at most 2 % more bytes than
+        the best of them; component arrays determine it. Matrices derived from this one (`A.T.copy()`, `A + B`) choose
+        their own.
     sigma : int, default 1
-        In each window of so many rows these are sorted by descending length, so that rows of one slice are about
-        equally long; 1: rows stay in their order, as do those of matrices that are made of this one.
+        Rows are sorted by descending length within windows of this many rows, so that the rows of a slice have similar
+        lengths. With 1 rows are not sorted; those of derived matrices never are.
     row_lengths : bool, default False
-        Whether the length of every row is stored too: 4 bytes a row, and kernels need not look for the padding.
-
+        Whether the length of every row is stored too, in 4 bytes per row. Kernels then need not check for padding.
     column_bits : {32, 16, 8}, default 32
-        Bits of a column. Fewer make short columns, which count from a base that 32 neighbouring places share: in slices
-        of 32 rows one entry of each.
+        Bits of a column index. 8 and 16 give short columns, which are relative to a base that 32 consecutive positions
+        share: with slices of 32 rows, one entry of each row.
 
     Raises
     ------
     ValueError, TypeError, MemoryError
-        For parts that do not fit each other, columns that so few bits do not reach, more bytes than there are.
+        For inconsistent component arrays, columns that are too far apart for `column_bits`, and matrices that do not
+        fit into memory.
 
-    Notes
-    -----
-    Bytes: ``places (itemsize + 4) + 8 (slices + 1)``, ``4 m`` for row_order where sigma > 1, and ``4 m`` with
-    row_lengths. With short columns the 4 of a place becomes 2 or 1, and ``4 ceil(places / 32)`` come in addition where
-    the matrix has more columns than the bits can count, 65535 or 255. Padding is never multiplied, so infinities in x
-    do not spread. Products of two matrices are computed in csr.
+    Notes ----- Bytes: ``positions (itemsize + 4) + 8 (slices + 1)``, where ``positions`` counts the stored elements and
+    their padding; ``4 m`` more for row_order if ``sigma > 1``, and ``4 m`` with row_lengths. With short columns the 4
+    becomes 2 or 1, plus ``4 ceil(positions / 32)`` if the matrix has more than 65535 or 255 columns. Padding is never
+    multiplied, so that infinities in x do not spread. Products of two matrices are computed in csr.
 
-    The slices are those of Monakov, Lokhmotov and Avetisyan (2010), the sorting that of Kreutzer, Hager, Wellein,
-    Fehske and Bishop (2014).
+    Slices as in Monakov, Lokhmotov and Avetisyan (2010); sorting as in Kreutzer, Hager, Wellein, Fehske and Bishop
+    (2014).
 
     Examples
     --------
@@ -111,28 +108,21 @@ class sell_array(SparseArray):
 
     _format = Sell("sell")
     column_bits = short.stored_bits
-    bases = component(
-        "bases", "What the columns of each chunk count from, int32, zero-copy; None where they are no offsets."
-    )
+    bases = component("bases", "Base of the columns of each chunk, int32; None if columns are absolute.")
     indices = component(
         "indices",
-        "Column of every entry, slice_height elements a row, int32 and -1 in the padding, or short; zero-copy.",
+        "Column of every entry, (positions / slice_height, slice_height), int32 and -1 in the padding, or short.",
     )
-    slice_indptr = component("slice_indptr", "Where each slice starts, in elements, int64 (slices + 1), zero-copy.")
-    row_order = component(
-        "row_order",
-        "Row of the matrix that is stored at each place, int32 (m,), zero-copy; None where they are in their order.",
-    )
-    row_lengths = component(
-        "row_lengths", "Entries of every stored row, int32 (m,), zero-copy; None where they are not stored."
-    )
+    slice_indptr = component("slice_indptr", "Start of each slice, in elements, int64 (slices + 1,).")
+    row_order = component("row_order", "Row of the matrix that each stored row is, int32 (m,); None if not sorted.")
+    row_lengths = component("row_lengths", "Number of entries of every stored row, int32 (m,); None if not stored.")
 
     @property
     def slice_height(self) -> int:
-        """Rows of a slice."""
+        """Number of rows of a slice."""
         return self._matrix.values.shape[1]
 
     def kernels(self, operation: str = "matvec") -> list[str]:
-        """Return the names of the kernels of an operation, the default first; cuSPARSE's takes no sorted rows."""
+        """Return the names of the kernels of an operation, the default first; cuSPARSE does not support sorted rows."""
         names = super().kernels(operation)
         return names if "row_order" not in self._matrix.parts() else [name for name in names if name != "cusparse"]

@@ -1,4 +1,4 @@
-"""Short columns: of 8 or 16 bits, that count from a base which 32 neighbouring places share."""
+"""Short columns: column indices of 8 or 16 bits, relative to a base that a chunk of 32 positions shares."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ _SHORT = 8, 16  # bits
 
 
 def chunks(lines: int, length: int) -> int:
-    """Return how many chunks lines of so many places have."""
+    """Return the number of chunks of lines with `length` positions each."""
     return lines * -(-length // _CHUNK)
 
 
 def reach(bits: int) -> int:
-    """Return how far a column may lie from its base."""
+    """Return the largest difference between a column and its base."""
     return 2**31 - 1 if bits == 32 else 2**bits - 2
 
 
 def has_bases(bits: int, cols: int) -> bool:
-    """Whether indices of so many bits count from bases in a matrix of so many columns."""
+    """Whether columns are relative to bases, because a matrix has more columns than the indices can represent."""
     return bits < 32 and cols > reach(bits) + 1
 
 
 def nbytes(bits: int, cols: int, lines: int, length: int) -> int:
-    """Return the bytes of indices, and of their bases, on so many lines of places."""
+    """Return the bytes of indices and their bases, for lines with `length` positions each."""
     return lines * length * bits // 8 + has_bases(bits, cols) * 4 * chunks(lines, length)
 
 
 def bits_of(indices: Any) -> int:
-    """Return how many bits the columns in an index array have; all types but the short ones become 32."""
+    """Return the bits of a column in an index array: those of uint8 and uint16, and 32 for all other dtypes."""
     dtype = np.dtype(indices.dtype)
     return 8 * dtype.itemsize if dtype in (np.uint8, np.uint16) else 32
 
 
 def index_type(bits: int) -> np.dtype:
-    """Return the type of indices of so many bits."""
+    """Return the dtype of indices with this number of bits."""
     return np.dtype({8: np.uint8, 16: np.uint16, 32: np.int32}[bits])
 
 
 def _stored_bits(a: SparseArray) -> int:
-    """Bits of a column: 32, 16 or 8."""
+    """Bits of a column index: 32, 16 or 8."""
     return bits_of(a._matrix.parts()[a._format.structure[0]])
 
 
@@ -57,7 +57,7 @@ stored_bits = property(_stored_bits)
 
 
 class ShortColumns(Format):
-    """A layout with the option `column_bits`: of the columns in the first part of its structure."""
+    """A layout with the option `column_bits`, for the column indices in the first array of its structure."""
 
     def layout(self, a: SparseArray) -> dict[str, int]:
         return {"column_bits": a.column_bits}
@@ -68,11 +68,11 @@ class ShortColumns(Format):
     def from_csr_as(
         self, csr: SparseArray, layout: dict[str, int], max_bytes: int | None = None, held: int = 0
     ) -> SparseArray:
-        """Return it with the fewest bits, from those of the layout on, that hold the columns."""
+        """Return the matrix with the fewest bits that can represent its columns, at least those of the layout."""
         for bits in (bits for bits in _SHORT if bits >= layout["column_bits"]):
             try:
                 return super().from_csr_as(csr, layout | {"column_bits": bits}, max_bytes, held)
-            except ValueError:  # columns lie too far apart
+            except ValueError:  # columns are too far apart
                 continue
         return super().from_csr_as(csr, layout | {"column_bits": 32}, max_bytes, held)
 
@@ -81,10 +81,10 @@ class ShortColumns(Format):
         return index_type(bits_of(given[first])) if name == first else super().index_type(name, shape, given)
 
     def positions(self, s: Summary, **options: int) -> int:
-        """Return how many columns are stored, those of the padding among them."""
+        """Return the number of stored columns, including padding."""
         raise NotImplementedError
 
-    # Columns have 32 bits on the way from csr and to it.
+    # Conversions from and to csr use columns of 32 bits.
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         return 4 * self.positions(s, **options) if options.get("column_bits", 32) < 32 else 0
 

@@ -1,4 +1,4 @@
-"""What formats that are not implemented would store: bitmap blocks of other sizes, BSR, BCSD, MSR and VBR.
+"""The memory that formats would need that are not implemented: bitmap blocks of other sizes, BSR, BCSD, MSR and VBR.
 
 All bytes are exact, with 4 bytes per column and 8 per pointer, as in the implemented formats.
 """
@@ -17,12 +17,12 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 
 BITMAP_SIZES = 4, 8, 16  # rows of a block with a bitmap
-BSR_SIZES = 2, 3, 4, 5, 6, 8  # rows of a block of BSR, of which the size with the fewest bytes is reported
-BCSD_HEIGHTS = 4, 8, 16, 32  # rows of a block of BCSD, of which the height with the fewest bytes is reported
+BSR_SIZES = 2, 3, 4, 5, 6, 8  # rows of a block; the size with the fewest bytes is reported
+BCSD_HEIGHTS = 4, 8, 16, 32  # rows of a block; the height with the fewest bytes is reported
 _COLUMN, _POINTER = 4, 8  # bytes
-_SHORT = 2**31  # entries of an array of indices that counts its own entries in 4 bytes
+_MAX_SHORT = 2**31  # entries of an array whose positions have 4 bytes
 
-_WINS = {  # the kind of matrices for which the format is suitable
+_SUITABLE_FOR = {
     "bsr": "full square blocks of the same size",
     "bcsd": "diagonals with full segments of some rows",
     "msr": "a full main diagonal that is often used by itself",
@@ -32,59 +32,48 @@ _WINS = {  # the kind of matrices for which the format is suitable
 
 @dataclass(frozen=True)
 class BitmapBlocks:
-    """The square blocks of one size that hold entries, and their bytes in the way of `bmsparse_array`."""
+    """The nonempty square blocks of one size, and their bytes if they are stored as in `bmsparse_array`."""
 
     blocks: int
-    fill: float  # entries / places in these blocks
+    fill: float  # entries per element of these blocks
     nbytes: int
 
 
 @dataclass(frozen=True)
 class OtherFormat:
-    """What a format that is not implemented would store."""
+    """The memory that a format would need that is not implemented."""
 
     layout: str  # the size of its blocks, or the number of block rows and columns; "" if it has no blocks
     blocks: int | None
-    stored: int  # values, with the zeros that fill up blocks
+    stored: int  # values, including zeros in blocks
     nbytes: int
-    wins: str  # the kind of matrices for which the format is suitable
+    suitable_for: str  # a kind of matrices
 
 
 _Counts: TypeAlias = tuple[dict[int, BitmapBlocks], dict[str, OtherFormat | None]]
 
 
 class UnimplementedFormats:
-    """The counts of one matrix, computed at the first use; until then the matrix is referenced. Thread-safe.
+    """The counts of a csr matrix on the CPU, computed at the first use; until then the matrix is referenced.
 
-    Parameters
-    ----------
-    csr : SparseArray
-        In csr on the CPU, no view.
-
-    Raises
-    ------
-    MemoryError
-        By the properties, before they count, where the temporary memory of the counts exceeds what is free.
+    It is thread-safe. The properties raise MemoryError if the temporary memory of the counts does not fit.
     """
 
     def __init__(self, csr: SparseArray) -> None:
         native = csr._matrix
-        # A matrix of its own: it does not follow what is written to index arrays of the other one.
+        # A separate matrix, which does not change if index arrays of the other one are written to.
         self._csr: SparseArray | None = SparseArray._wrap(native.with_values(native.values))
         self._counts: _Counts | None = None
         self._lock = Lock()
 
     @property
     def bitmap_blocks(self) -> dict[int, BitmapBlocks]:
-        """What blocks with bitmaps would take, by their size; 8 is that of `bmsparse_array`."""
+        """Blocks with bitmaps, by their size; those of `bmsparse_array` have size 8."""
         return self._counted()[0]
 
     @property
     def others(self) -> dict[str, OtherFormat | None]:
-        """What BSR, BCSD, MSR and VBR would store; None stands for MSR of a matrix that is not square.
-
-        Of several sizes of blocks the one with the fewest bytes counts.
-        """
+        """BSR, BCSD, MSR and VBR, with the block size that needs the fewest bytes; MSR is None if not square."""
         return self._counted()[1]
 
     def _counted(self) -> _Counts:
@@ -104,7 +93,7 @@ class UnimplementedFormats:
 
 def _count(csr: SparseArray) -> _Counts:
     s, native = csr._summary(), csr._matrix
-    memory.require_free(counting_nbytes(s), "analyze: counting the blocks of formats that are not built")
+    memory.require_free(counting_nbytes(s), "analyze: counting the blocks of formats that are not implemented")
     bitmaps = {size: _with_bitmaps(s, size) for size in BITMAP_SIZES}
     bsr = [_of_blocks("bsr", s, f"{size} x {size}", size, s.blocks(size), size**2) for size in BSR_SIZES]
     counts = zip(BCSD_HEIGHTS, CPU.core.block_diagonals(native, list(BCSD_HEIGHTS)), strict=True)
@@ -115,10 +104,10 @@ def _count(csr: SparseArray) -> _Counts:
 
 
 def counting_nbytes(s: Summary) -> int:
-    """Return a bound of the temporary memory of these counts: of the largest, for they follow each other.
+    """Return an upper bound of the temporary memory of these counts, which run one after the other.
 
-    A table of all diagonals has 4 bytes each, on several threads at most as many as there are entries. Where there are
-    more than 8 diagonals to an entry, the entries are sorted instead, in 8 bytes each.
+    A table of all diagonals needs 4 bytes per diagonal, with several threads for at most as many as there are entries.
+    If there are more than 8 diagonals per entry, the entries are sorted instead, in 8 bytes each.
     """
     diagonals = sum(s.shape)
     in_a_table = diagonals <= 8 * s.entries + 2**16
@@ -127,34 +116,34 @@ def counting_nbytes(s: Summary) -> int:
 
 def _with_bitmaps(s: Summary, size: int) -> BitmapBlocks:
     blocks, rows = s.blocks(size), -(-s.shape[0] // size)
-    each = _COLUMN + size**2 // 8 + _POINTER  # and where its values begin
+    each = _COLUMN + size**2 // 8 + _POINTER  # to its values
     nbytes = s.entries * s.itemsize + each * blocks + _POINTER * (rows + 2)
     return BitmapBlocks(blocks, s.entries / max(1, blocks * size**2), nbytes)
 
 
 def _of_blocks(name: str, s: Summary, layout: str, height: int, blocks: int, values: int) -> OtherFormat:
-    """Return what blocks of so many rows take, each with a column and so many values."""
+    """Return the memory of blocks with this number of rows and of values, and a column each."""
     stored, rows = blocks * values, -(-s.shape[0] // height)
     nbytes = stored * s.itemsize + _COLUMN * blocks + _POINTER * (rows + 1)
-    return OtherFormat(layout, blocks, stored, nbytes, _WINS[name])
+    return OtherFormat(layout, blocks, stored, nbytes, _SUITABLE_FOR[name])
 
 
 def _msr(s: Summary) -> OtherFormat | None:
-    """Return what the main diagonal takes in full, an unused value, and the other entries by rows.
+    """Return the memory of the full main diagonal, an unused value, and the other entries by rows.
 
-    One array holds the pointers and the columns. So all of them have 4 bytes, unless there are too many entries.
+    One array has the pointers and the columns, so that all have 4 bytes, unless there are too many entries.
     """
     m, n = s.shape
     if m != n:
         return None
     stored = n + 1 + s.entries - int(s.fill[np.flatnonzero(s.offsets == 0)].sum())
-    each = s.itemsize + (_COLUMN if stored < _SHORT else _POINTER)
-    return OtherFormat("", None, stored, stored * each, _WINS["msr"])
+    each = s.itemsize + (_COLUMN if stored < _MAX_SHORT else _POINTER)
+    return OtherFormat("", None, stored, stored * each, _SUITABLE_FOR["msr"])
 
 
 def _vbr(s: Summary, rows: int, cols: int, blocks: int) -> OtherFormat:
-    """Return what full blocks take: of rows, and of columns, that have the same entries as their neighbours."""
-    of_rows = (_POINTER + _COLUMN) * (rows + 1)  # where its blocks begin, and which row comes first
-    of_blocks = _COLUMN * blocks + _POINTER * (blocks + 1)  # the column of blocks, and where its values begin
+    """Return the memory of full blocks of adjacent rows, and of adjacent columns, with the same entries."""
+    of_rows = (_POINTER + _COLUMN) * (rows + 1)  # the start of its blocks, and its first row
+    of_blocks = _COLUMN * blocks + _POINTER * (blocks + 1)  # its first column, and the start of its values
     nbytes = s.entries * s.itemsize + of_blocks + of_rows + _COLUMN * (cols + 1)
-    return OtherFormat(f"{rows} x {cols} blocks", blocks, s.entries, nbytes, _WINS["vbr"])
+    return OtherFormat(f"{rows} x {cols} blocks", blocks, s.entries, nbytes, _SUITABLE_FOR["vbr"])

@@ -10,10 +10,10 @@ from .._arrays import host_dense
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.backend import CPU, get_backend
-from .._backends.types import is_narrow, value_dtype
+from .._backends.types import value_dtype
 from . import cupy_sparse, devices
 from .base import M
-from .convert import convert, to_csr, unpacked, unshared, widen
+from .convert import convert, to_csr, unpacked, unshared
 from .elementwise_functions import rewritten
 from .registry import SCIPY_ONLY, format_named
 
@@ -114,10 +114,7 @@ def unpack(a: M, *, max_bytes: int | None = None) -> M:
     MemoryError
         If the result exceeds `max_bytes` or the free memory.
     """
-    if is_narrow(a._dtype):
-        nbytes = a.nbytes + a._matrix.values.nbytes
-        memory.require(nbytes, max_bytes, f"{a.format}_array: its values in float32", backend=a._backend)
-    return widen(a)
+    return a._format.unpacked(a, max_bytes)
 
 
 def _dense_output(a: Any, order: str | None, out: np.ndarray | None) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The arguments of planning a product."""
+"""The arguments of products and of sums of products."""
 
 from __future__ import annotations
 
@@ -12,6 +12,20 @@ class Pair(NamedTuple):
     a: Any
     b: Any
     factor: int = 1
+
+
+class Sum(NamedTuple):
+    """The sum ``alpha (A_1 B_1 + A_2 B_2 + ...) + beta C``. All operands are unpacked and have the same dtype."""
+
+    who: str  #: the caller, in errors
+    pairs: list[Pair]
+    c: Any  #: None without C
+    alpha: complex
+    beta: complex
+    triangle: str | None
+    kernel: str | None
+    out: Any
+    max_bytes: int | None
 
 
 class Request(NamedTuple):

@@ -16,20 +16,20 @@ from .batches import batch_array
 
 def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
     """Return the block diagonal matrix of the members of a batch, in dia."""
-    (m, n), count, home, dtype = batch.shape, batch.count, batch._backend, batch.dtype
+    (m, n), count, backend, dtype = batch.shape, batch.count, batch._backend, batch.dtype
     rows, order = batch._matrix.values, count * n
     offsets = [int(k) for k in batch.offsets if -m < k < n and order]
-    memory.require_free(len(offsets) * order * dtype.itemsize, f"{who}: {count} members as one matrix", home)
-    if home is CPU:
+    memory.require_free(len(offsets) * order * dtype.itemsize, f"{who}: {count} members as one matrix", backend)
+    if backend is CPU:
         data = np.zeros((len(offsets), order), dtype)
     else:
-        data = home.core.empty((len(offsets), order), dtype.name, home.index)
+        data = backend.core.empty((len(offsets), order), dtype.name, backend.index)
         data.fill(0)
     positions = _value_positions(batch)
     for i, k in enumerate(offsets):
         shape = count, n - abs(k)
-        into = _window(home, data, i * order + max(0, -k), shape, n)
-        _assign(into, _window(home, rows, int(positions.diagonal(k)[0].real), shape, rows.shape[1]))
+        into = _window(backend, data, i * order + max(0, -k), shape, n)
+        _assign(into, _window(backend, rows, int(positions.diagonal(k)[0].real), shape, rows.shape[1]))
     return format_named("dia").array((data, offsets), shape=(order, order), align="row")
 
 
@@ -40,12 +40,12 @@ def _value_positions(batch: batch_array) -> SparseArray:
     return member
 
 
-def _window(home: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
+def _window(backend: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
     """Return a view of an array in C order that starts at an element, with `step` elements between rows."""
     flat, item = array.ravel()[at:], array.itemsize
-    if home is CPU:
+    if backend is CPU:
         return np.lib.stride_tricks.as_strided(flat, shape, (step * item, item))
-    return owners.strided(home.core, flat, shape, (step * item, item))
+    return owners.strided(backend.core, flat, shape, (step * item, item))
 
 
 def _assign(to: Any, values: Any) -> None:

@@ -27,8 +27,8 @@ def shared(values: Any, like: Any) -> Any:
     if not has_batches(like):
         raise TypeError(f"{_WHO}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
     _require_plain(like, "like")
-    home, member = like._backend, like._core.member_shape(like._matrix)
-    owners.refuse_gpu_array(values, home, _WHO)
+    backend, member = like._backend, like._core.member_shape(like._matrix)
+    owners.refuse_gpu_array(values, backend, _WHO)
     owner = owners.owner_of(values)
     given = as_numpy(values, _WHO) if owner is None else values
     if len(given.shape) != 1 + len(member) or tuple(given.shape[1:]) != member:
@@ -36,9 +36,9 @@ def shared(values: Any, like: Any) -> Any:
         raise ValueError(f"{_WHO}: values have shape {tuple(given.shape)}, expected ({expected}) for {like!r}")
     dtype = value_dtype(owners.dtype_of(given), None, _WHO)
     rows = given.shape[0], int(np.prod(member))
-    if home is CPU:
+    if backend is CPU:
         return np.require(given, dtype, ["C", "A"]).reshape(rows)
-    return owners.contiguous(owners.as_device_array(given.reshape(rows), dtype, home, _WHO, "values"), dtype)
+    return owners.contiguous(owners.as_device_array(given.reshape(rows), dtype, backend, _WHO, "values"), dtype)
 
 
 def stacked(given: Any) -> tuple[Any, SparseArray]:
@@ -52,11 +52,11 @@ def stacked(given: Any) -> tuple[Any, SparseArray]:
         _require_plain(a, f"matrix {i}")
         if not _alike(first, a):
             raise ValueError(f"{_WHO}: matrix {i} is {a!r} with another layout than the first, {first!r}")
-    home, size = first._backend, first._matrix.values.size
-    memory.require_free(len(given) * size * first.dtype.itemsize, f"{_WHO}: {len(given)} matrices", home)
-    if home is CPU:
+    backend, size = first._backend, first._matrix.values.size
+    memory.require_free(len(given) * size * first.dtype.itemsize, f"{_WHO}: {len(given)} matrices", backend)
+    if backend is CPU:
         return np.stack([a._matrix.values.ravel() for a in given]), first
-    rows = home.core.empty((len(given), size), first.dtype.name, home.index)
+    rows = backend.core.empty((len(given), size), first.dtype.name, backend.index)
     for i, a in enumerate(given):
         rows.ravel()[i * size : (i + 1) * size].assign(a._matrix.values.ravel())
     return rows, first

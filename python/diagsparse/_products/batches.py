@@ -297,9 +297,9 @@ def _multiply(left: Any, right: Any, out: Any) -> batch_array:
     return batch_array._wrap(matrix) if out is None else out
 
 
-def _checked(out: Any, count: int, home: Backend) -> batch_array:
+def _checked(out: Any, count: int, backend: Backend) -> batch_array:
     if not isinstance(out, batch_array):
         raise TypeError(f"matmul: out is {type(out).__name__}, expected a batch_array")
-    if out.count != count or out._backend is not home:
-        raise ValueError(f"matmul: out is {out!r}, expected {count} members on {home.name}")
+    if out.count != count or out._backend is not backend:
+        raise ValueError(f"matmul: out is {out!r}, expected {count} members on {backend.name}")
     return out

@@ -8,10 +8,11 @@ import numpy as np
 
 from .._arrays import device_dense, host_dense, owners, streams
 from .._backends import memory
-from .._backends.arguments import check_kernel, integer
+from .._backends.arguments import integer
 from .._backends.backend import CPU
 from .._backends.types import chain_dtype
 from .._matrix.operands import require_sparse
+from .matvec_plan import checked_kernel
 
 _STEP_BYTES = 4 * (8 + 16)  # per step, for four factors: references to them, and their values in native code
 _VECTORS = 4  # temporary vectors of the length of x
@@ -89,16 +90,12 @@ def chebyshev_multiply(
 
     Parameters
     ----------
-    a : sparse matrix, shape (n, n)
-        Ours, a view of it, or SciPy's.
-    x : array_like, shape (n,) or (n, p)
-        On the device of A as in `SparseArray.matvec`; a block is multiplied column by column.
+    a, x, out, kernel, stream
+        As in `power_multiply`.
     coefficients : array_like, shape (k + 1,)
         Real or complex; at least one.
     domain : (float, float)
         The interval of the series; the ends must differ.
-    out, kernel, stream : optional
-        As in `power_multiply`.
 
     Returns
     -------
@@ -160,16 +157,12 @@ def recurrence_multiply(
 
     Parameters
     ----------
-    a : sparse matrix, shape (n, n)
-        Ours, a view of it, or SciPy's.
-    x : array_like, shape (n,) or (n, p)
-        On the device of A as in `SparseArray.matvec`; a block is multiplied column by column.
+    a, x, out, kernel, stream
+        As in `power_multiply`.
     alpha, beta, gamma : array_like, shape (k,), or scalar
         Real or complex; a scalar is repeated k times. ``gamma[0]`` is not used, as there is no v_{-1}.
     coefficients : array_like, shape (k + 1,)
         Real or complex; at least one. Vectors with coefficient 0 are left out of the sum.
-    out, kernel, stream : optional
-        As in `power_multiply`.
 
     Returns
     -------
@@ -223,10 +216,7 @@ def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None,
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"{who}: A is {a.shape[0]} x {a.shape[1]}, expected a square matrix")
     if kernel is not None:
-        check_kernel(kernel, who)
-    if kernel is not None and kernel not in (names := a.kernels("chain")):
-        listed = ", ".join(f'"{name}"' for name in names)
-        raise ValueError(f'{who}: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
+        checked_kernel(a, kernel, "chain", who)
     recurrence, is_complex = a._core.Recurrence(*r), r.is_complex()
     if a._backend is not CPU:
         return device_dense.chain(a, recurrence, is_complex, x, out, kernel, who, stream)

@@ -19,14 +19,14 @@ _TYPES = {"float32": "R_32F", "float64": "R_64F", "complex64": "C_32F", "complex
 
 
 class Cudss:
-    """The factors of a square csr matrix on a GPU, not taken for symmetric.
+    """The factors of a square csr matrix on a GPU, without making use of symmetries.
 
     Attributes
     ----------
     nbytes : int
-        Of the factors.
+        Bytes of the factors.
     replaced_pivots : bool
-        Whether pivots were next to zero: cuDSS puts another number in their place and goes on.
+        Whether cuDSS replaced pivots that were almost zero.
     """
 
     def __init__(self, csr: SparseArray) -> None:
@@ -42,13 +42,13 @@ class Cudss:
         weakref.finalize(self, _undone, self._undo, self._device)
         runtime = libraries.cuda_runtime()
         with self._calling():
-            # cuDSS goes on in the stream of its factors, whatever it is told later: theirs is ours, and others wait.
-            self._stream = self._until_the_end(_done(runtime.cudaStreamCreate()), runtime.cudaStreamDestroy)
+            # cuDSS uses the stream in which it factored for all later calls, so we create one, and synchronize with it.
+            self._stream = self._created(_done(runtime.cudaStreamCreate()), runtime.cudaStreamDestroy)
             event = _done(runtime.cudaEventCreateWithFlags(runtime.cudaEventDisableTiming))
-            self._reached = self._until_the_end(event, runtime.cudaEventDestroy)
-            self._handle = self._until_the_end(cudss.create(), cudss.destroy)
+            self._reached = self._created(event, runtime.cudaEventDestroy)
+            self._handle = self._created(cudss.create(), cudss.destroy)
             cudss.set_stream(self._handle, int(self._stream))
-            self._config = self._until_the_end(cudss.config_create(), cudss.config_destroy)
+            self._config = self._created(cudss.config_create(), cudss.config_destroy)
             self._data = cudss.data_create(self._handle)
             self._undo.callback(cudss.data_destroy, self._handle, self._data)
             self._matrix = cudss.matrix_create_csr(
@@ -56,7 +56,7 @@ class Cudss:
                 self._type, cudss.MatrixType.GENERAL, cudss.MatrixViewType.FULL, cudss.IndexBase.ZERO,
             )  # fmt: skip
             self._undo.callback(cudss.matrix_destroy, self._matrix)
-        csr._core.trim(self._device)  # what our pool holds back cuDSS cannot have
+        csr._core.trim(self._device)  # returns the memory that our pool reserves, for cuDSS
         x = csr._core.empty((csr.shape[0], 1), csr.dtype.name, self._device, "F")
         for phase in (cudss.Phase.ANALYSIS, cudss.Phase.FACTORIZATION):
             self._execute(phase, x, x)
@@ -64,12 +64,13 @@ class Cudss:
         self.nbytes = self._read(cudss.DataParam.LU_NNZ) * (csr.dtype.itemsize + index.itemsize)
 
     def solve(self, x: Any) -> None:
-        """Write the solutions over the right sides, the columns of a `DeviceArray` in F order."""
+        """Overwrite right-hand sides, the columns of a `DeviceArray` in F order, with the solutions."""
         b = self._a._core.empty(x.shape, x.dtype.name, x.device, "F")
         b.assign(x)
         self._execute(self._cudss.Phase.SOLVE, x, b)
 
-    def _until_the_end(self, result: Any, destroy: Any) -> Any:
+    def _created(self, result: Any, destroy: Any) -> Any:
+        """Return a new object, which is destroyed together with the factors."""
         self._undo.callback(destroy, result)
         return result
 
@@ -87,41 +88,41 @@ class Cudss:
             self._follow(callers, self._stream)
 
     def _follow(self, stream: Any, other: Any) -> None:
-        """Let what comes in a stream wait for what is in another."""
+        """Let later work in `stream` wait for earlier work in `other`."""
         runtime = libraries.cuda_runtime()
         _done(runtime.cudaEventRecord(self._reached, other))
         _done(runtime.cudaStreamWaitEvent(stream, self._reached, 0))
 
     def _read(self, param: Any) -> int:
         cudss = self._cudss
-        value, written = np.zeros(1, np.int64), np.zeros(1, np.uint64)  # of 32 bits or of 64
+        value, written = np.zeros(1, np.int64), np.zeros(1, np.uint64)  # cuDSS writes 32 or 64 bits
         with self._lock, self._calling():
             cudss.data_get(self._handle, self._data, param, value.ctypes.data, value.nbytes, written.ctypes.data)
         return int(value[0])
 
     @contextmanager
     def _calling(self) -> Iterator[None]:
-        """Call cuDSS on the matrix's GPU, with errors of ours."""
+        """Call cuDSS on the GPU of the matrix, and translate its errors."""
         try:
             with _on(self._device):
                 yield
         except self._cudss.cuDSSError as error:
             if "ALLOC_FAILED" in str(error):
-                raise MemoryError(f"factorized: cuDSS lacks memory on {self._a.device}") from error
+                raise MemoryError(f"factorized: cuDSS is out of memory on {self._a.device}") from error
             raise CudaError(f"factorized: cuDSS: {error}") from error
 
 
 def _done(returned: tuple[Any, ...]) -> Any:
-    """Return what a call of the CUDA run time made, or raise what it says."""
+    """Return the result of a call of the CUDA runtime; raise CudaError if it failed."""
     code, *result = returned
     if code:
-        raise CudaError(f"CUDA's run time: {code.name}")
+        raise CudaError(f"CUDA runtime: {code.name}")
     return result[0] if result else None
 
 
 @contextmanager
 def _on(device: int) -> Iterator[None]:
-    """Make a GPU the current one of this thread."""
+    """Set the current GPU of this thread."""
     runtime = libraries.cuda_runtime()
     before = _done(runtime.cudaGetDevice())
     _done(runtime.cudaSetDevice(device))
@@ -132,7 +133,7 @@ def _on(device: int) -> Iterator[None]:
 
 
 def _undone(undo: ExitStack, device: int) -> None:
-    """Destroy what was made, the last first, after all work with it."""
+    """Destroy all objects in reverse order, after all work has finished."""
     with _on(device):
         _done(libraries.cuda_runtime().cudaDeviceSynchronize())
         undo.close()

@@ -1,7 +1,7 @@
-"""The ways to factor a matrix on a GPU: cuSPARSE's solvers of narrow bands, NVIDIA's cuDSS for the rest.
+"""Factorizations on a GPU: cuSPARSE for narrow bands, NVIDIA's cuDSS for everything else.
 
-cuSPARSE keeps no factors, so what is kept of a narrow band is its diagonals. A transpose, an adjoint and a wider type
-are matrices of their own: each is factored when it is first asked for.
+cuSPARSE does not store factors, so only the diagonals of a narrow band are stored. Transposes, adjoints and wider
+dtypes are separate matrices, which are factored at their first use.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 from .cudss import Cudss
 
-_READ_AS_THEY_ARE = ("dia", "hm", "cdm", "csr", "csc")
-_LEAST = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system of cuSPARSE's
-_MANY = 32  # systems that cuSPARSE solves side by side quicker than cuDSS solves them as one
+_WITH_DIAGONALS = ("dia", "hm", "cdm", "csr", "csc")
+_MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
+_MIN_SYSTEMS = 32  # systems from which cuSPARSE is faster than cuDSS, which solves all of them as one
 
 Solve = Callable[[Any], None]
-"""Writes the solution over the right sides, the columns of a `DeviceArray` in F order."""
+"""Overwrites right-hand sides, the columns of a `DeviceArray` in F order, with the solutions."""
 
 
 def chosen(members: int, needed: str) -> str:
-    """Return the method for a matrix of `members` blocks, which takes `needed` at least."""
-    if needed == "pentadiagonal" and members < _MANY and not isinstance(libraries.cudss(), Exception):
+    """Return the method for a matrix of `members` blocks; `needed` is the first one that supports its bandwidth."""
+    if needed == "pentadiagonal" and members < _MIN_SYSTEMS and not isinstance(libraries.cudss(), Exception):
         return "cudss"
     return needed
 
 
 class DeviceFactors:
-    """Solvers for ``a - sigma I``, its transpose and its adjoint by a method; `members` blocks lie on the diagonal."""
+    """Solvers for ``a - sigma I``, its transpose and its adjoint, for a matrix of `members` diagonal blocks."""
 
     def __init__(self, a: SparseArray, sigma: complex, method: str, members: int) -> None:
         shift = a.dtype.type(sigma)
-        # The caller may write to his own.
+        # A copy, because the user may write to the matrix.
         self.matrix = a - shift * eye(a.shape[0], dtype=a.dtype, device=a.device) if sigma else a.copy()
         self._method, self._members = METHODS[method], members
         self._solves: dict[tuple[str, np.dtype], tuple[Solve, int]] = {}
@@ -53,11 +53,11 @@ class DeviceFactors:
         return self.matrix.nbytes + sum(nbytes for _, nbytes in self._solves.values())
 
     def right_side(self, trans: str, fitted: Callable[..., tuple[int, ...]]) -> RightSide:
-        """Return what solves for a right side, of whatever library."""
+        """Return the task of solving for a right-hand side, an array of any library."""
         return RightSide(self, trans, fitted)
 
     def solve(self, x: Any, trans: str) -> None:
-        """Write the solutions over the columns of `x`, of shape (n, k) in F order, of the matrix's kind."""
+        """Overwrite `x`, of shape (n, k) in F order and real or complex like the matrix, with the solutions."""
         if x.size:
             self._solve_for(trans, x.dtype)(x)
 
@@ -73,10 +73,10 @@ class DeviceFactors:
 
 
 class RightSide(device_dense.Product):
-    """What a solution needs to know of its right side, as a product does of x.
+    """The task of solving for a right-hand side, as a product with it.
 
-    `fitted` returns the shape in which right sides of a shape are solved, or raises. Where it is one of rows, a row is
-    the part of a member in one long vector.
+    `fitted` returns the shape of the solutions for a shape of right-hand sides, or raises. For a batch it has a row for
+    each member, and all rows form one vector.
     """
 
     def __init__(self, factors: DeviceFactors, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
@@ -102,23 +102,23 @@ class RightSide(device_dense.Product):
         self._columns(result, y.dtype).assign(y)
 
     def _all_rows(self, x: Any, shape: tuple[int, ...]) -> Any:
-        """Return the right sides as columns, those of a complex b beside a real matrix as two."""
+        """Return the right-hand sides as columns; for a real matrix, complex ones as two."""
         core = self.backend.core
-        if x.shape != shape:  # one for all members
+        if x.shape != shape:  # one right-hand side for all members
             x = owners.strided(core, owners.contiguous(x, x.dtype), shape, (0, x.itemsize))
         rows = core.empty(shape, x.dtype.name, x.device)
         rows.assign(x)
         return self._columns(rows, self.a.dtype)
 
     def _columns(self, array: Any, dtype: np.dtype) -> Any:
-        """Return an array in C order, of all rows, with a column for each right side of a type's kind."""
+        """Return an array in C order as columns; with a real `dtype`, complex ones as two."""
         n = self.a.shape[0]
         columns = array.reshape((n, array.size // n if n else 0))
         return owners.as_reals(self.backend.core, columns) if array.dtype.kind == "c" and dtype.kind == "f" else columns
 
 
 def _require_regular(a: SparseArray, solve: Solve, replaced: bool) -> None:
-    """Raise where the solution for a random right side is not finite, or misses it where pivots were replaced."""
+    """Raise if the solution for a random right-hand side is not finite, or is wrong because pivots were replaced."""
     rng, core = np.random.default_rng(0), a._core
     b = core.from_host(rng.uniform(-1, 1, a.shape[0]).astype(a.dtype), a._backend.index)
     if not b.size:
@@ -132,7 +132,7 @@ def _require_regular(a: SparseArray, solve: Solve, replaced: bool) -> None:
     if replaced:
         off = abs((a @ flat).get() - b.get()).max()
         if not off < np.finfo(a.dtype).eps ** 0.5:
-            raise np.linalg.LinAlgError(f"a pivot is zero, and a solution misses its right side by {off:.1g}")
+            raise np.linalg.LinAlgError(f"a pivot is zero, and the residual of a solution is {off:.1g}")
 
 
 # ---- narrow bands ------------------------------------------------------------------------------------------------
@@ -143,8 +143,8 @@ def _filled(core: Any, like: Any, shape: tuple[int, ...], value: int) -> Any:
 
 
 def _by_rows(a: SparseArray, k: int, rows: int) -> Any:
-    """Return the elements (i, i + k) by i, for a matrix that grows to so many rows by those of I."""
-    a = a if a.format in _READ_AS_THEY_ARE else convert(a, "csr")
+    """Return the elements (i, i + k) by i, for the matrix extended to `rows` rows by those of the identity."""
+    a = a if a.format in _WITH_DIAGONALS else convert(a, "csr")
     diagonal = a._core.diagonal(a._matrix, a._op, k)
     result = _filled(a._core, diagonal, (rows,), int(k == 0))
     first = max(0, -k)
@@ -171,7 +171,7 @@ def _diagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 
 def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     n, core = a.shape[0], a._core
-    rows = max(n, _LEAST["tridiagonal"])
+    rows = max(n, _MIN_ROWS["tridiagonal"])
     bands = [_by_rows(a, k, rows) for k in (-1, 0, 1)]
 
     def solve(x: Any) -> None:
@@ -189,10 +189,10 @@ def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 
 def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     n, core = a.shape[0] // members, a._core
-    rows = max(n, _LEAST["pentadiagonal"])
+    rows = max(n, _MIN_ROWS["pentadiagonal"])
 
     def side_by_side(vector: Any, fill: int) -> Any:
-        """Return what belongs to row i of all members as row i."""
+        """Return elements i of all members as row i, extended by `fill` to at least 5 rows."""
         result = _filled(core, vector, (rows, members), fill)
         first_rows(result).assign(vector.reshape((members, n)).T)
         return result
@@ -203,7 +203,7 @@ def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     bands = [side_by_side(_by_rows(a, k, a.shape[0]), int(k == 0)) for k in range(-2, 3)]
 
     def solve(x: Any) -> None:
-        if members == 1 and rows == n and x.shape[1] > 1:  # a system for each right side
+        if members == 1 and rows == n and x.shape[1] > 1:  # a system for each right-hand side
             sides = core.empty(x.shape, x.dtype.name, x.device)
             sides.assign(x)
             core.solve_pentadiagonal(*(_repeated(core, band, x.shape[1]) for band in bands), sides)
@@ -218,7 +218,7 @@ def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 
 
 def _repeated(core: Any, column: Any, times: int) -> Any:
-    """Return a column (n, 1) so many times side by side."""
+    """Return the (n, times) array of copies of a column."""
     result = core.empty((column.shape[0], times), column.dtype.name, column.device)
     result.assign(owners.strided(core, column, result.shape, (column.itemsize, 0)))
     return result
@@ -236,4 +236,4 @@ METHODS: dict[str, Callable[[SparseArray, int], tuple[Solve, int, bool]]] = {
     "pentadiagonal": _pentadiagonal,
     "cudss": _cudss,
 }
-REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2}  #: the farthest offset that a method takes
+REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2}  #: the largest offset that a method supports

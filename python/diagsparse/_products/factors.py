@@ -27,15 +27,15 @@ _NAMES = {bits: name for name, bits in _OPERATIONS.items()}
 
 
 class _Solver:
-    """What solves with the factors of a matrix, or of the matrix that has the members of a batch on its diagonal."""
+    """Solving with the factors of a matrix, or of the block diagonal matrix of the members of a batch."""
 
     dtype: np.dtype
     shape: tuple[int, int]
     method: str
     sigma: complex
     seconds: float
-    _members: int | None = None  # of a batch
-    _op: int = 0  # of the matrix whose factors these are, in the core's bits
+    _members: int | None = None  # number of members of a batch
+    _op: int = 0  # the bits of the view that is solved with
 
     def _factor(self, a: SparseArray, sigma: complex, method: str | None) -> None:
         """Factor ``a - sigma I``."""
@@ -44,7 +44,7 @@ class _Solver:
         blocks = max(1, self._members or 1)
         below, above = _reach(a)
         self.method = _method(a, method, below, above, blocks)
-        with self._saying_what_is_singular("factorized:"):
+        with self._naming_singular("factorized:"):
             if a._backend is CPU:
                 self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
             else:
@@ -52,7 +52,7 @@ class _Solver:
         self.seconds = time.perf_counter() - began
 
     @contextmanager
-    def _saying_what_is_singular(self, who: str) -> Iterator[None]:
+    def _naming_singular(self, who: str) -> Iterator[None]:
         """Make errors of singular matrices name the matrix and the pivot."""
         try:
             yield
@@ -69,28 +69,31 @@ class _Solver:
         return self._factors.nbytes
 
     def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the shape that right sides of a shape are solved in; raise ValueError where they do not fit."""
+        """Return the shape of the solutions for right-hand sides of this shape; raise ValueError if it does not fit."""
         raise NotImplementedError
 
     def solve(self, b: Any, trans: str = "N") -> Any:
-        """Return x with ``(A - sigma I) x = b``, for `trans` "T" or "H" of the transpose or adjoint.
+        """Return the solution of ``(A - sigma I) x = b``.
 
         Parameters
         ----------
-        b : array_like, shape (n,) or (n, k); of a batch (count, n), or (n,) for all members
-            For factors on a GPU also an array of CuPy, PyTorch, JAX or ours there; x is one of the same library.
+        b : array_like, shape (n,) or (n, k); for a batch (count, n), or (n,) for all members
+            For factors on a GPU, b may be an array of CuPy, PyTorch or JAX, or a `DeviceArray`, there.
+        trans : {"N", "T", "H"}
+            Solve with the matrix, its transpose or its adjoint.
 
         Returns
         -------
         array
-            In the type of ``A @ b``. Where that is wider than A's, the matrix is factored in it, once.
+            An array of the same library as `b`, with the dtype of ``A @ b``. If this is wider than that of A, the first
+            such `b` triggers a second factorization.
 
         Raises
         ------
         ValueError
-            For a `b` of another length.
+            If the shape of `b` does not fit.
         numpy.linalg.LinAlgError
-            Where the matrix is singular in that wider type.
+            If the matrix is singular in the wider dtype.
         """
         if trans not in _OPERATIONS:
             raise ValueError(f'solve: trans={trans!r}: expected "N", "T" or "H"')
@@ -115,8 +118,8 @@ class _Solver:
             return x
         dtype = solved_in(self.dtype, given.dtype)
         rhs = np.array(np.broadcast_to(given, shape), wanted, order="C").reshape(self._order, -1)
-        columns = rhs.view(dtype) if wanted.kind == "c" else rhs.astype(dtype, copy=False)  # of complex ones two
-        with self._saying_what_is_singular(f"solve: b needs factors in {dtype}, and there"):
+        columns = rhs.view(dtype) if wanted.kind == "c" else rhs.astype(dtype, copy=False)  # complex columns as two
+        with self._naming_singular(f"solve: b needs factors in {dtype}, and there"):
             x.reshape(self._order, -1).view(dtype)[...] = self._factors.solve(columns, trans, dtype)
         return x
 
@@ -141,19 +144,21 @@ class _Solver:
 
 
 class Factorization(_Solver, LinearOperator):
-    """The factors of ``A - sigma I``, as `factorized` makes them: an operator that solves.
+    """The factors of ``A - sigma I``, created by `factorized`: a linear operator that solves systems.
 
-    ``F(b)``, ``F @ b`` and ``F.solve(b)`` solve ``(A - sigma I) x = b``; ``F.T`` and ``F.H`` do so with the transpose
-    and the adjoint. SciPy takes F as `OPinv` of `eigsh` and as a preconditioner `M` of `cg`, and on a GPU so does CuPy.
+    ``F(b)``, ``F @ b`` and ``F.solve(b)`` solve ``(A - sigma I) x = b``; ``F.T`` and ``F.H`` solve with the transpose
+    and the adjoint. F can be the `OPinv` of SciPy's `eigsh` or the preconditioner `M` of `cg`, and on a GPU of CuPy's.
 
     Attributes
     ----------
     method : str
-        How they were made, as `factorized` names it.
+        The method, see `factorized`.
+    sigma : scalar
+        The shift.
     nbytes : int
-        Of the factors, and of what is kept beside them.
+        Bytes of the factors, and of all other data that is stored.
     seconds : float
-        That the factorisation took.
+        Time of the factorization.
     """
 
     def __init__(self, a: SparseArray, sigma: complex, method: str | None) -> None:
@@ -167,7 +172,7 @@ class Factorization(_Solver, LinearOperator):
         return tuple(shape)
 
     def _view(self, op: int) -> Factorization:
-        """Return the same factors, those of the transpose or the adjoint."""
+        """Return an operator with the same factors that solves with the transpose or the adjoint."""
         other = object.__new__(type(self))
         other.__dict__ = self.__dict__ | {"_op": self._op ^ op}
         return other
@@ -178,7 +183,7 @@ class Factorization(_Solver, LinearOperator):
     def _adjoint(self) -> Factorization:
         return self._view(TRANSPOSED | CONJUGATED)
 
-    # SciPy's operators bring what they are given to NumPy, which what lies on a GPU is not, and what is sparse neither.
+    # SciPy's operators convert operands to NumPy arrays, which fails for arrays on a GPU and for sparse matrices.
     def dot(self, b: Any) -> Any:
         return self.solve(b) if sp.issparse(b) or owners.owner_of(b) else super().dot(b)
 
@@ -211,8 +216,8 @@ class Factorization(_Solver, LinearOperator):
 class BatchFactorization(_Solver):
     """The factors of ``A_i - sigma I`` for all members of a batch: ``F.solve(B)`` solves row i with member i.
 
-    ``F(B)`` and ``F @ B`` are short for it. It is no operator of SciPy's. Attributes are those of `Factorization`, and
-    `count`, the number of members; `shape` is that of each.
+    ``F(B)`` and ``F @ B`` do the same. It is not a SciPy operator. It has the attributes of `Factorization`, where
+    `shape` is that of each member, and `count`, the number of members.
     """
 
     def __init__(self, batch: batch_array, sigma: complex, method: str | None) -> None:
@@ -222,7 +227,7 @@ class BatchFactorization(_Solver):
         rhs = batch_matrix.on_the_diagonal(batch, "factorized")
         self._factor(rhs.astype(self.dtype, copy=False), sigma, method)
 
-    __array_ufunc__ = None  # NumPy leaves `b @ F` to us, who have none
+    __array_ufunc__ = None  # so that `b @ F` raises TypeError
 
     def __matmul__(self, b: Any) -> Any:
         return self.solve(b)
@@ -259,9 +264,9 @@ def _size(factors: _Solver) -> str:
     return memory.human(factors.nbytes) + where
 
 
-# ---- which way ----------------------------------------------------------------------------------------------------
+# ---- methods ------------------------------------------------------------------------------------------------------
 def _methods(backend: Backend) -> Any:
-    """Return the module of the methods there; that of a GPU is imported where one is met."""
+    """Return the module with the methods of a device; that of a GPU is imported at its first use."""
     if backend is CPU:
         return host_factors
     from . import device_factors
@@ -270,13 +275,13 @@ def _methods(backend: Backend) -> Any:
 
 
 def _reach(a: SparseArray) -> tuple[int, int]:
-    """Return how far below and above the main diagonal one holds something."""
+    """Return the largest distances of nonzero diagonals below and above the main one."""
     offsets = a._summary().offsets[a._summary().fill > 0]
     return int(-min(offsets.min(initial=0), 0)), int(max(offsets.max(initial=0), 0))
 
 
 def _method(a: SparseArray, method: str | None, below: int, above: int, members: int) -> str:
-    """Return the method by name, or the one that suits."""
+    """Return the name of the method after checks, by default the one that suits the bandwidth."""
     methods = _methods(a._backend)
     order = list(methods.METHODS)
     needed = next(name for name in order if max(below, above) <= methods.REACH.get(name, a.shape[0]))
@@ -284,12 +289,11 @@ def _method(a: SparseArray, method: str | None, below: int, above: int, members:
     if method is None:
         method = methods.chosen(a, below, above, needed) if a._backend is CPU else methods.chosen(members, needed)
     elif method not in order:
-        raise ValueError(f"factorized: no method {method!r} on {a.device}; there are {', '.join(order)}")
+        raise ValueError(f"factorized: no method {method!r} on {a.device}; expected {', '.join(order)}")
     elif order.index(method) < order.index(needed):
         raise ValueError(f"factorized: method {method!r}, but A has offsets from {-below} to {above}")
     if method == "cudss" and isinstance(why := libraries.cudss(), Exception):
-        reason = "" if requested else f"A has offsets from {-below} to {above}, which on a GPU NVIDIA's cuDSS takes; "
-        raise ImportError(
-            f"factorized: {reason}cuDSS is not there ({why}): pip install 'diagsparse[cudss]', or write A.to(\"cpu\")"
-        ) from why
+        reason = "" if requested else f"A has offsets from {-below} to {above}, which need NVIDIA's cuDSS on a GPU; "
+        hint = "pip install 'diagsparse[cudss]', or write A.to(\"cpu\")"
+        raise ImportError(f"factorized: {reason}cuDSS is not available ({why}): {hint}") from why
     return method

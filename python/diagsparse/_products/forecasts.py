@@ -40,17 +40,16 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     a, b : sparse matrix
         Ours or SciPy's; `b` for "matmul" only.
     format : str, optional
-        Of the result; needed for "convert".
+        The format of the result; required for "convert".
 
     Returns
     -------
     Forecast
-        ``result_nbytes``, ``workspace_nbytes``, ``total_nbytes``. The result's are exact, but for a product that is
-        computed by diagonals (of dia, hm, cdm, mdia and qband) and asked for in a format of rows or blocks: there they
-        are the most that can come out, for zeros are dropped. Of a conversion to these formats the values that are not
-        zero are counted, by a pass over them. The workspace of a conversion is the most that is there beside the result
-        while it is made: the matrix as csr by the way, tables, what is sorted, of one of SciPy's also what SciPy needs
-        to sort its entries. The total is what ``max_bytes=`` has to allow.
+        It has ``result_nbytes``, ``workspace_nbytes`` and ``total_nbytes``, which is the least value for `max_bytes`.
+        `result_nbytes` is exact, except for products of dia, hm, cdm, mdia and qband with another `format`, where it is
+        an upper bound, because conversions to formats of rows or blocks drop zeros. For a conversion to such a format,
+        the nonzero values are counted. `workspace_nbytes` is the peak of the temporary memory: of csr as an
+        intermediate format, tables and sorted arrays, and for a SciPy matrix of what SciPy needs to sort its entries.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def convert_nbytes(a: SparseArray, format: str) -> int:
 
 
 def _nbytes(a: SparseArray, kind: Any, s: Summary) -> int:
-    """Return the bytes of `a` in a format; in its own those that it has, which parts and options may have made more."""
+    """Return the bytes of `a` in a format. In its own format, they depend on its layout, unless it is transposed."""
     own = a.format == kind.name
     if own and not a._op & 1:
         return a.nbytes
@@ -98,7 +97,7 @@ def _nbytes(a: SparseArray, kind: Any, s: Summary) -> int:
 
 
 def _format_for(a: SparseArray, format: str) -> Any:
-    """Return the class of a format that can hold `a`, or say why it cannot."""
+    """Return the format of this name; raise ValueError if it cannot hold `a`."""
     if format not in FORMATS:
         raise ValueError(f'forecast: no format "{format}"; there are {", ".join(FORMATS)}')
     FORMATS[format].check_shape(a.shape, a._core)
@@ -108,10 +107,9 @@ def _format_for(a: SparseArray, format: str) -> Any:
 def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes of `a` in every format, None for formats that cannot represent it.
 
-    In its own format these are `a.nbytes`: as it is laid out and packed, with any room that it has to spare. In the
-    others they are the bytes of the default layout: dia, hm and cdm keep a packing of each other, the rest store a
-    packed matrix in full. Stored zeros of diagonals do not count where a format would drop them. No matrix is made to
-    find out, but for the rows, as csr, of a format that does not store them: they are forecast.
+    For its own format, they are `a.nbytes`. For other formats, they are the bytes of the default layout: dia, hm and
+    cdm preserve the packing of each other, the others store all elements. Zeros on diagonals do not count if a format
+    would drop them. The matrix is converted at most to csr, if its rows are needed, after a forecast of the memory.
     """
     a = _sparse(a, "memory_report", "a")
     s = a._summary()

@@ -1,4 +1,4 @@
-"""The ways to factor a matrix on the CPU: LAPACK through SciPy, and SciPy's SuperLU."""
+"""Factorizations on the CPU by LAPACK and by SuperLU, through SciPy."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .._backends.backend import CPU
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 
-_LEAST_BAND = 8  # diagonals from the lowest to the highest that are solved as a band, whatever of them is stored
-_MOST_ZEROS = 4  # times the nonzeros that a band may hold
-_NUMBERS = {"N": 0, "T": 1, "H": 2}  # LAPACK's, of what is solved with
+_MIN_BAND = 8  # bands of up to this many diagonals are always factored as such
+_MAX_RATIO = 4  # limit for the elements of a band, relative to its nonzeros
+_OPERATIONS = {"N": 0, "T": 1, "H": 2}  # of operations in LAPACK
 _ALL = slice(None)
 
 Solve = Callable[..., np.ndarray]
-"""``solve(b, trans, rows)`` for b of the type that was factored; `rows` are those of one block on the diagonal."""
+"""``solve(b, trans, rows)`` for b with the dtype of the factors; `rows` are those of one diagonal block, or all."""
 
 
 class Singular(np.linalg.LinAlgError):
-    """A matrix without an inverse; `row` is where that was seen."""
+    """A singular matrix; the pivot in `row` is zero."""
 
     def __init__(self, row: int) -> None:
         super().__init__(f"pivot {row + 1} is zero")
@@ -34,18 +34,17 @@ class Singular(np.linalg.LinAlgError):
 
 
 def chosen(a: SparseArray, below: int, above: int, needed: str) -> str:
-    """Return the method for a matrix with offsets from `-below` to `above`, which takes `needed` at least."""
+    """Return the method for offsets from `-below` to `above`; `needed` is the first one that supports them."""
     n, nonzeros = a.shape[0], int(a._summary().fill.sum())
-    if (below + above + 1) * n > max(_LEAST_BAND * n, _MOST_ZEROS * nonzeros):
+    if (below + above + 1) * n > max(_MIN_BAND * n, _MAX_RATIO * nonzeros):
         return "superlu"
     return "dense" if needed == "banded" and 2 * below + above + 1 >= n > 2 else needed
 
 
 class HostFactors:
-    """Factors of ``a - sigma I`` by a method.
+    """Factors of ``a - sigma I``, for a matrix of `members` diagonal blocks of equal size.
 
-    A right side in double precision beside a matrix in single has factors of its own, made when it is first met.
-    `members` blocks of one order lie on the diagonal.
+    The first right-hand side in double precision for a matrix in single precision triggers a second factorization.
     """
 
     def __init__(self, a: SparseArray, sigma: complex, method: str, below: int, above: int, members: int) -> None:
@@ -53,7 +52,7 @@ class HostFactors:
         self._members, self._block = members, a.shape[0] // members
         self._lock = Lock()
         self._solves = {a.dtype: self._factored(a)}
-        self._single = a.copy() if a.dtype in (np.float32, np.complex64) else None  # the caller may write to his own
+        self._single = a.copy() if a.dtype in (np.float32, np.complex64) else None  # the user may write to theirs
 
     @property
     def nbytes(self) -> int:
@@ -71,17 +70,17 @@ class HostFactors:
             return self._solves[dtype][0]
 
     def solve(self, b: np.ndarray, trans: str, dtype: np.dtype) -> np.ndarray:
-        """Return the solutions in the type `dtype`, the matrix's or a wider one, for the columns of `b`."""
+        """Return the solutions for the columns of `b`, in the dtype of the matrix or in a wider one."""
         solve = self._solve_in(dtype)
-        with np.errstate(all="ignore"):  # what is too large for the type is inf
+        with np.errstate(all="ignore"):  # overflows to inf
             x = solve(b, trans, _ALL)
             if self._members > 1 and not np.isfinite(x).all():
-                for rows in self._spoilt(x):
+                for rows in self._not_finite(x):
                     x[rows] = solve(b[rows], trans, rows)
         return x
 
-    def _spoilt(self, x: np.ndarray) -> Iterator[slice]:
-        """Yield the rows of each block whose solution is not finite: another block's may have reached it as inf * 0."""
+    def _not_finite(self, x: np.ndarray) -> Iterator[slice]:
+        """Yield the rows of each block whose solution is not finite; it may be due to another block, as inf * 0."""
         finite = np.isfinite(x).reshape(self._members, -1).all(axis=1)
         for i in np.flatnonzero(~finite).tolist():
             yield slice(i * self._block, (i + 1) * self._block)
@@ -106,7 +105,7 @@ def _diagonal(a: SparseArray, sigma: Any, below: int, above: int, order: int) ->
 
 
 def _tridiagonal(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
-    if order < 3:  # which gttrf and gttrs refuse
+    if order < 3:  # gttrf and gttrs do not support it
         return _banded(a, sigma, 1, 1, order)
     factor, back = get_lapack_funcs(("gttrf", "gttrs"), dtype=a.dtype)
     three = a.diagonal(-1), a.diagonal() - sigma, a.diagonal(1)
@@ -138,14 +137,14 @@ def _banded(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> t
 
     def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
         first = rows.start or 0
-        return back(factors[:, rows], below, above, b, pivots[rows] - first, trans=_NUMBERS[trans])[0]
+        return back(factors[:, rows], below, above, b, pivots[rows] - first, trans=_OPERATIONS[trans])[0]
 
     return solve, factors.nbytes + pivots.nbytes
 
 
 def _dense(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
     n = a.shape[0]
-    if n == 0:  # which getrf refuses
+    if n == 0:  # getrf does not support it
         return _diagonal(a, sigma, below, above, order)
     _require_memory(n * n * a.dtype.itemsize, f"a dense matrix {n} x {n}")
     dense = a.toarray(order="F")
@@ -158,7 +157,7 @@ def _dense(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tu
 
     def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
         first = rows.start or 0
-        return back(factors[rows, rows], pivots[rows] - first, b, trans=_NUMBERS[trans])[0]
+        return back(factors[rows, rows], pivots[rows] - first, b, trans=_OPERATIONS[trans])[0]
 
     return solve, factors.nbytes + pivots.nbytes
 
@@ -184,7 +183,7 @@ def _superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> 
 
 
 def _require_memory(nbytes: int, what: str) -> None:
-    memory.require_free(nbytes, f"factorized: {what}", CPU, '; method="superlu" takes what it fills')
+    memory.require_free(nbytes, f"factorized: {what}", CPU, '; method="superlu" may need less')
 
 
 METHODS: dict[str, Callable[..., tuple[Solve, int]]] = {
@@ -194,4 +193,4 @@ METHODS: dict[str, Callable[..., tuple[Solve, int]]] = {
     "dense": _dense,
     "superlu": _superlu,
 }
-REACH = {"diagonal": 0, "tridiagonal": 1}  #: the farthest offset that a method takes; the others take all
+REACH = {"diagonal": 0, "tridiagonal": 1}  #: the largest offset that a method supports; the others support all

@@ -18,57 +18,57 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 
 _DIAGONALS = "dia", "hm", "cdm", "mdia"
-# Times the bytes of csr that A's own format by diagonals may take. Zeros on the diagonals of both factors count, and
-# they multiply; where matrices are stacked (_matrix/stacking.py) only those count that joining them adds.
-_MOST = 8
-_TABLE = 40  # bytes for each pair of diagonals while they are listed: int64 sums, sorted ones, and where each one lies
+# Limit for the bytes of the result by diagonals, relative to csr. It includes zeros on the diagonals of the factors,
+# which multiply; when matrices are stacked (_matrix/stacking.py), only added zeros count.
+_MAX_RATIO = 8
+_PAIR_NBYTES = 40  # bytes per pair of diagonals while they are listed: int64 sums, sorted sums, and their positions
 
 
 def kron(
     a: Any, b: Any, /, format: str | None = None, *, device: str | None = None, max_bytes: int | None = None
 ) -> SparseArray:
-    """Return the Kronecker product of A and B: each element of A is replaced by itself times B.
+    """Return the Kronecker product of A and B, in which each element of A is multiplied by B.
 
-    Diagonals stay diagonals where B is square: those of A with offset j and of B with offset k are one of the result,
-    with offset ``j * B.shape[0] + k``.
+    If B is square, the result has diagonals too: the diagonals of A with offset j and of B with offset k give one with
+    offset ``j * B.shape[0] + k``.
 
     Parameters
     ----------
     a, b : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shapes (m, n) and (p, q)
-        On the CPU.
+        The factors, on the CPU.
     format : str, optional
-        Of the result. By default A's format if A is a `dia_array`, `hm_array`, `cdm_array` or `mdia_array` and the
-        result takes at most eight times the bytes of csr in it (hm in place of cdm, if the result is not square);
-        otherwise hm, mdia or csr, whichever takes the fewest bytes.
+        The format of the result. By default that of A, if A is a `dia_array`, `hm_array`, `cdm_array` or `mdia_array`
+        and the result then needs at most eight times the bytes of csr (hm for cdm, if the result is not square);
+        otherwise hm, mdia or csr, whichever needs the fewest bytes.
     device : str, optional
-        Where the result goes: ``"cpu"``, the default, or ``"cuda"``, ...
+        The device of the result, by default ``"cpu"``.
     max_bytes : int, optional
-        Limit for the result and what is there while it is made; by default what is free.
+        Limit for the result and the temporary memory; by default the free memory.
 
     Returns
     -------
     sparse matrix, shape (m p, n q)
-        Of the dtype that a product has. Symmetric, periodic and 16-bit storage is unpacked.
+        It has the dtype of a product. Symmetric, periodic and 16-bit storage is unpacked.
 
     Raises
     ------
     ValueError
-        For factors on a GPU (they are read on the host), for arrays that are not two-dimensional, and for a result with
-        more rows or columns than its format can index.
+        For factors on a GPU, arrays that are not two-dimensional, and results with more rows or columns than the format
+        can index.
     TypeError
         For factors that are neither sparse matrices nor arrays of numbers.
     MemoryError
-        With the bytes, where the result does not fit. Nothing of its size is allocated before.
+        If the result does not fit; nothing of its size is allocated before.
 
     Notes
     -----
-    Cost: each element of the result is written once, and copied once where the format is not dia. Factors in other
-    formats, and diagonals of which dia would take more than eight times the bytes of csr, are multiplied by SciPy, in
-    about twice the memory of the result in csr.
+    Each element of the result is written once, and copied once if the format is not dia. Factors in other formats, and
+    diagonals that would need more than eight times the bytes of csr in dia, are multiplied by SciPy, with about twice
+    the memory of the result in csr.
 
     Examples
     --------
-    The Laplacian of a grid of 2 x 3 points:
+    The Laplacian on a grid of 2 x 3 points:
 
     >>> import numpy as np, diagsparse as ds
     >>> x, y = (ds.hm_array(ds.gallery.stencil(3, (n,))) for n in (2, 3))
@@ -81,7 +81,7 @@ def kron(
     >>> ds.kron(ds.kron(Z, X), ds.eye(1000))
     <dia_array 4000 x 4000 float64: 2 diagonals from -1000 to 1000, 6000 stored, 64.0 KB, cpu>
 
-    A flip of every one of 16 spins has 65536 diagonals, each with one entry:
+    The flip of all 16 spins of a chain has 65536 diagonals with one entry each:
 
     >>> from functools import reduce
     >>> reduce(ds.kron, [X] * 16)
@@ -103,12 +103,12 @@ def kron(
 
 
 def _factor(x: Any, name: str) -> SparseArray:
-    """Return a factor as ours, not packed."""
+    """Return a factor as one of our matrices, unpacked."""
     require_matrix(x, "kron", name)
     result = array(x)
     if result.device != "cpu":
         raise ValueError(
-            f'kron: {name} is on {result.device}, and factors are read on the host; {name}.to("cpu"), and '
+            f'kron: {name} is on {result.device}, but factors are read on the host; pass {name}.to("cpu"), and '
             f'device="{result.device}" for the result'
         )
     return unpacked(result)
@@ -120,25 +120,25 @@ def _by_diagonals(a: SparseArray, b: SparseArray) -> bool:
 
 
 def _by_default(a: Any, s: Summary, least: int = 0) -> str:
-    """Return the format of a product where none is named: A's own by diagonals within the limit, else the smallest.
+    """Return the default format of a product: that of A if it is diagonal and within the limit, else the smallest.
 
-    By diagonals the product takes at least `least` bytes in any format: beyond the limit nobody asks for its offsets.
+    Every diagonal format needs at least `least` bytes. If this exceeds the limit, offsets are not computed.
     """
-    own = a.format if isinstance(a, SparseArray) else COMMON  # of SciPy's and dense ones nobody chose a format here
+    own = a.format if isinstance(a, SparseArray) else COMMON
     if FORMATS[own].family == "diagonals":
         own = a._format.format_for_shape(s.shape).name
-    if (first := default_format(s.shape)) is not FORMATS[COMMON]:  # whose indices do not reach
+    if (first := default_format(s.shape)) is not FORMATS[COMMON]:  # too large for the indices of csr
         return own if own in _DIAGONALS else first.name
     rows = FORMATS[COMMON].nbytes(s)
-    if least > _MOST * rows:
+    if least > _MAX_RATIO * rows:
         return COMMON
-    if own in _DIAGONALS and FORMATS[own].nbytes(s) <= _MOST * rows:
+    if own in _DIAGONALS and FORMATS[own].nbytes(s) <= _MAX_RATIO * rows:
         return own
     return min(("hm", "mdia", COMMON), key=lambda name: FORMATS[name].nbytes(s))
 
 
 def _by_rows(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArray:
-    """Return the product as csr, which SciPy makes of the factors by way of coo."""
+    """Return the product as csr, computed by SciPy via coo."""
     shape, dtype = (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]), np.result_type(a.dtype, b.dtype)
     rows: Any = FORMATS[COMMON]
     rows.check_shape(shape, CPU.core)
@@ -149,7 +149,7 @@ def _by_rows(a: SparseArray, b: SparseArray, max_bytes: int | None) -> SparseArr
 
 
 class _Pairs:
-    """The pairs of a diagonal of A, offset j, and one of B, which is p x p, offset k: each adds to diagonal j p + k.
+    """The pairs of a diagonal of A (offset j) and one of B (offset k, p x p): each contributes to diagonal j p + k.
 
     As -p < k < p, at most two pairs share a diagonal: (j, k) and (j + 1, k - p).
     """
@@ -172,7 +172,7 @@ class _Pairs:
 
     def _table(self) -> int:
         """Return the bytes that are needed to list the diagonals."""
-        return _TABLE * len(self.of_a) * len(self.of_b)
+        return _PAIR_NBYTES * len(self.of_a) * len(self.of_b)
 
     def _fill(self) -> np.ndarray:
         which = np.searchsorted(self.summary.offsets, self._sums())
@@ -180,14 +180,14 @@ class _Pairs:
         return np.bincount(which, entries, len(self.summary.offsets)).astype(np.int64)
 
     def _count(self, of_a: np.ndarray, of_b: np.ndarray) -> int:
-        """Return how many diagonals the pairs of these offsets add to, without a list of them."""
+        """Return the number of diagonals that pairs of these offsets contribute to, without listing them."""
         shared = len(np.intersect1d(of_a, of_a + 1)) * len(np.intersect1d(of_b, of_b + self.p))
         return len(of_a) * len(of_b) - shared
 
     def least_bytes(self) -> int:
-        """Return bytes that the product exceeds in every format by diagonals, wherever its diagonals lie."""
+        """Return a lower bound of the bytes of the product in every diagonal format."""
         count, (rows, cols) = self._count(self.of_a[self.fill_of_a > 0], self.of_b[self.fill_of_b > 0]), self.shape
-        short = min(count, 2 * min(rows, cols))  # two diagonals of each length, in two corners
+        short = min(count, 2 * min(rows, cols))  # at most two diagonals of each length, in two corners
         positions = short * short // 4 + (count - short) * min(rows, cols)
         masks = count * (rows // 8)  # of mdia, a bit for each row
         return min(positions * self.dtype.itemsize, self.summary.entries * self.dtype.itemsize + masks) + 8 * count
@@ -198,8 +198,8 @@ class _Pairs:
         return self._count(self.of_a, self.of_b) * each
 
     def nearly_full(self) -> bool:
-        """Return whether dia, of which other formats by diagonals are made, is not far larger than csr."""
-        return self.in_dia() <= _MOST * FORMATS[COMMON].nbytes(self.summary)
+        """Whether dia, from which other diagonal formats are converted, is within the limit."""
+        return self.in_dia() <= _MAX_RATIO * FORMATS[COMMON].nbytes(self.summary)
 
     def product(self) -> SparseArray:
         """Return the product as dia."""
@@ -212,7 +212,7 @@ class _Pairs:
             {k: (max(0, -k), x.diagonal(k)) for k in x._format.occupied(x).tolist()} for x in (self.a, self.b)
         )
         for j, k in product(of_a, of_b):
-            # A[i, i + j] B[r, r + k] lies in row i p + r.
+            # A[i, i + j] B[r, r + k] is in row i p + r.
             (i, u), (r, v) = of_a[j], of_b[k]
             part = values[np.searchsorted(offsets, j * p + k), i : i + len(u), r : r + len(v)]
             part += np.multiply.outer(u, v)

@@ -1,4 +1,4 @@
-"""Plans of products with vectors and blocks: the kernel and what it keeps with the matrix, found once."""
+"""Plans of products with vectors and blocks: the kernel, and the data that it caches, are prepared once."""
 
 from __future__ import annotations
 
@@ -11,21 +11,27 @@ from .._matrix.sparse_array import SparseArray
 from .._show import display
 
 
+def checked_kernel(a: SparseArray, kernel: str | None, operation: str, who: str) -> str:
+    """Return the name of a kernel, by default the first one; raise if there is no such kernel for this matrix."""
+    names = a.kernels(operation)
+    if kernel is None:
+        return names[0]
+    check_kernel(kernel, who)
+    if kernel not in names:
+        listed = ", ".join(f'"{name}"' for name in names)
+        raise ValueError(f'{who}: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
+    return kernel
+
+
 class MatvecPlan:
-    """Products with one matrix, ready to be called: ``plan(x, out=y)``. Made by `plan_matvec`."""
+    """A plan of products of a matrix with vectors or blocks, created by `plan_matvec`: ``plan(x, out=y)``."""
 
     workspace_nbytes = 0
 
     def __init__(self, a: SparseArray, kernel: str | None = None) -> None:
-        if kernel is not None:
-            check_kernel(kernel, "matvec")
-        names = a.kernels("matvec")
-        if kernel is not None and kernel not in names:
-            listed = ", ".join(f'"{name}"' for name in names)
-            raise ValueError(f'matvec: no kernel "{kernel}" for {a.format} on {a.device}; there are {listed}')
-        self.matrix, self.kernel = a, kernel or names[0]
+        self.matrix, self.kernel = a, checked_kernel(a, kernel, "matvec", "matvec")
         self._planned: RepeatedProduct | None = None
-        if a._backend is not CPU:  # what the kernel keeps of the matrix is there before the first call
+        if a._backend is not CPU:  # the kernel caches data of the matrix before the first call
             a._core.prepare_matvec(a._matrix, a._op, self.kernel)
             self._planned = RepeatedProduct(a, self.kernel)
 
@@ -36,7 +42,7 @@ class MatvecPlan:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that one product reads and writes at least: the matrix, x and y."""
+        """Bytes that a product reads and writes at least: the matrix, x and y."""
         return self.matrix.nbytes + sum(self.shape) * self.matrix.dtype.itemsize
 
     def __call__(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Operands of a planned product: as a user gave them, and as the kernel takes them; the formats of products."""
+"""Operands of planned products, which may change after planning, and the formats of products."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ OPERATIONS: dict[str, Callable[[SparseArray], SparseArray]] = {
 
 
 class PlannedOperand:
-    """One operand of a plan, or both of a square. It has the values that the user's matrix has when the plan is called.
+    """An operand of a plan, or both of a square, with the values that the user's matrix has when the plan is called.
 
-    A kernel may need the operand in another format, transposed or unpacked. That copy is brought up to date where a
-    call finds other values or index arrays; native code compares its structure with the planned one.
+    A kernel may need the operand in another format, transposed or unpacked. This copy is updated if a call finds other
+    values or index arrays; native code compares its structure with the planned one.
     """
 
     __slots__ = "_native", "_trans", "_used", "given", "live", "origin"
@@ -34,24 +34,24 @@ class PlannedOperand:
         self.origin, self._trans = origin, trans
         self._native = origin._matrix  # methods that change the structure in place assign another one
         self.given = origin if trans == "N" else OPERATIONS[trans](origin)
-        self.live: Any = None  # the C++ matrix of the origin, if kernels read it and no copy
-        # What the kernel takes, and if that is a copy: what it was made from, with values of its own. Both at once, for
-        # other threads.
+        self.live: Any = None  # the C++ matrix of the origin, if kernels read it and not a copy
+        # The operand that kernels read, and if that is a copy, a snapshot of the matrix that it was converted from.
+        # They are replaced in one step, for other threads.
         self._used: tuple[SparseArray, Any] = self.given, None
 
     @property
     def factor(self) -> SparseArray:
-        """The operand as the kernel took it last."""
+        """The operand that kernels read, as of the last call."""
         return self._used[0]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the copy that follows the user's matrix, and of the values that the next call compares with."""
+        """Bytes of the converted copy, and of the values that the next call compares with."""
         factor, read = self._used
         return 0 if read is None else factor.nbytes + read.values.nbytes
 
     def use(self, factor: SparseArray, repeated: bool) -> None:
-        """Use `factor` in kernels; if it is a copy, and the plan is `repeated`, have it follow the user's matrix."""
+        """Set the operand that kernels read; if it is a copy, and the plan is `repeated`, later calls update it."""
         if factor is not self.given and repeated:
             self._used = factor, self._snapshot()
         else:
@@ -59,47 +59,47 @@ class PlannedOperand:
             self.live = self._native if factor._matrix is self._native else None
 
     def current(self, name: str) -> SparseArray:
-        """Return the operand as the kernel takes it, with the values that it has now; `name` is for errors.
+        """Return the operand for kernels, with its current values; `name` is for errors.
 
         Raises
         ------
         ValueError
-            If it has another structure than when the plan was made. Operands that are multiplied as csr or mdia, where
-            zeros are not stored, have one where an element that was zero no longer is.
+            If its structure has changed since planning. For operands that are converted to csr or mdia, where zeros are
+            not stored, the structure changes if an element that was zero is no longer zero.
         MemoryError
             If its values changed, and a copy of them does not fit.
         """
         if self.origin._matrix is not self._native:
             raise ValueError(
-                f"plan: the structure of {name} has changed since the plan was made: it is {self.origin!r} now; "
+                f"plan: the structure of {name} has changed since the plan was created: it is {self.origin!r} now; "
                 "make a new plan"
             )
         factor, read = self._used
         if read is not None and not factor._core.same_parts(self.given._matrix, read):
-            read = self._snapshot()  # first: what another thread writes meanwhile is found by the next call
+            read = self._snapshot()  # first, so that the next call finds what another thread writes meanwhile
             factor = self._converted(self.given._format.as_operand(self.given), factor, name)
             self._used = factor, read
         return factor
 
     def like(self, other: Any, name: str) -> SparseArray:
-        """Return op(other) if it can stand in for the planned operand."""
+        """Return op(other) for kernels; raise if it cannot replace the planned operand."""
         if other is self.origin and other._matrix is self._native:
             return self.current(name)
         given = self.given
         if not isinstance(other, SparseArray):
             kind, hint = type(other).__name__, ""
             if is_from_scipy(other):
-                kind, hint = f"SciPy's {kind}", f'; ds.array({name}, "{given.format}") makes one'
+                kind, hint = f"SciPy's {kind}", f'; ds.array({name}, "{given.format}") converts it'
             raise TypeError(f"plan: {name} is {kind}, expected a {given.format}_array{hint}")
         planned = self.factor
         check_same_device("plan", planned, other, ("the plan", name))
         result = self._converted(OPERATIONS[self._trans](other._format.as_operand(other)), planned, name)
         if result.format != planned.format or result._op != planned._op or result.shape != planned.shape:
-            raise ValueError(f"plan: {name} is {other!r}, the plan was made for {given!r}")
+            raise ValueError(f"plan: {name} is {other!r}, but the plan was created for {given!r}")
         return result
 
     def _converted(self, operand: SparseArray, planned: SparseArray, name: str) -> SparseArray:
-        """Return an unpacked operand as the kernel takes it, like the `planned` one."""
+        """Return an unpacked operand in the form that kernels read, like the `planned` one."""
         result = planned._format.as_factor(operand, planned, self.given._packed)
         if not operand._format.drops_zeros or operand._format.family == result._format.family:
             return result
@@ -114,7 +114,7 @@ class PlannedOperand:
         return aligned
 
     def _snapshot(self) -> Any:
-        """Return the user's matrix with a copy of the values that it has now, after a forecast."""
+        """Return the user's matrix with a copy of its current values; raise MemoryError if the copy does not fit."""
         native = self.given._matrix
         values = native.values
         memory.require_free(values.nbytes, f"plan: the values of {display.operand(self.given)}", self.given._backend)
@@ -122,10 +122,10 @@ class PlannedOperand:
 
 
 def _in_structure_of(planned: SparseArray, result: SparseArray) -> SparseArray | None:
-    """Return `made` with the structure of `planned`, storing zeros for what it has no entries for.
+    """Return `result` in the structure of `planned`, with explicit zeros for missing entries.
 
-    None where it has entries that `planned` has not. Both are of one format: conversions to it drop zeros, so the
-    structure depends on the values.
+    None if it has entries that `planned` does not have. Both have the same format; their structures may differ because
+    conversions to it drop zeros.
     """
     native = planned._matrix
     if result._matrix.stored < native.stored:
@@ -141,7 +141,7 @@ def _in_structure_of(planned: SparseArray, result: SparseArray) -> SparseArray |
 
 
 def same_structure(x: SparseArray, y: SparseArray) -> bool:
-    """Whether two matrices differ in their values alone."""
+    """Whether two matrices differ only in their values."""
     if (x.format, x.shape, x.dtype, x._backend) != (y.format, y.shape, y.dtype, y._backend):
         return False
     others, host = y.parts(), x._backend.host
@@ -151,11 +151,11 @@ def same_structure(x: SparseArray, y: SparseArray) -> bool:
 def product_formats(
     a: SparseArray, b: SparseArray, format: str | None, repeated: bool = False, named: bool = False
 ) -> tuple[str, str]:
-    """Return the format of a product, and the one whose kernels make it.
+    """Return the format of a product, and the format whose kernels compute it.
 
-    By default the result is in the left operand's format. Where families differ and the left one has products of its
-    own, it is in csr (in mdia where that meets diagonals). Within a family it is in what the family says where the left
-    format does not hold it well.
+    By default, the result has the format of the left operand. If the families differ and the left format has kernels
+    for products, it is csr, or mdia for a product of mdia and diagonals. Within a family, the format of the left
+    operand may choose another one (`Format.for_product`).
     """
     left, right = a._format, b._format
     if left is not right and left.family != right.family:

@@ -22,17 +22,16 @@ from .._matrix.summary import Summary
 from .._show import display
 from .plan_operands import PlannedOperand, product_formats, same_structure
 
-_ONE, _ZERO = 1, 0  # the factors of a plain product, which need no check
-_BOTH = 0  # triangles; `_sums.TRIANGLES` has the other numbers
+_ONE, _ZERO = 1, 0  # the default factors, which need no check
 
 
 class MatmulPlan:
-    """The structure of a product ``C = op(A) op(B)``, ready for any values of A and B.
+    """The structure of a product ``C = op(A) op(B)``, for any values of A and B; created by `plan_matmul`.
 
-    Made by `plan_matmul`. ``plan()`` multiplies the operands that it was made with, with the values that they have at
-    the call (SciPy's and CuPy's are copied when the plan is made), ``plan(a2, b2)`` others of the same structure;
-    ``out=`` takes a matrix that an earlier call returned. Once the structure of an operand has changed, calls raise
-    `ValueError`. Several threads may use a plan at once.
+    ``plan()`` multiplies the planned operands with the values that they have at the call (those of SciPy and CuPy are
+    copied when the plan is created), ``plan(a2, b2)`` multiplies others with the same structure. ``out=`` may be the
+    result of an earlier call. If the structure of an operand has changed, calls raise `ValueError`. Plans are
+    thread-safe.
     """
 
     def __init__(
@@ -42,21 +41,21 @@ class MatmulPlan:
         format: str | None = None,
         kernel: str | None = None,
         max_bytes: int | None = None,
-        triangle: int = _BOTH,
+        triangle: int = 0,  # of the result; a value of `sums.TRIANGLES`
         extra_offsets: Sequence[int] = (),
-        other_order: int = 0,  # 1 or -1: with b a added or subtracted, where the kernel does that
+        other_order: int = 0,  # 1 to add B A, -1 to subtract it, if the kernel supports that
         trans: tuple[str, str] = ("N", "N"),
-        repeated: bool = False,  # it is the user's, and may run many times
+        repeated: bool = False,  # whether the plan belongs to the user and may run many times
         out: SparseArray | None = None,  # the user's output, if any
-        on_stage: Callable[[str], None] | None = None,  # called with the name of each stage of the planning
-        symmetry: str | None = None,  # of the result, by the user's word
+        on_stage: Callable[[str], None] | None = None,  # called with the name of each completed stage
+        symmetry: str | None = None,  # of the result, as declared by the user
     ) -> None:
         if kernel is not None:
             check_kernel(kernel, "matmul")
         square = a is b and trans[0] == trans[1]
         self._left = left = PlannedOperand(a, trans[0])
         self._right = right = left if square else PlannedOperand(b, trans[1])
-        self._given = a, b = left.given, right.given  # before any conversion
+        self._given = a, b = left.given, right.given  # before conversions
         unpacked = 0  # bytes
         if a._packed or b._packed:
             a = a._format.as_operand(a)
@@ -74,14 +73,14 @@ class MatmulPlan:
             format_named(format)  # raises for an unknown name
             a._core.check_shape(format, a.shape[0], b.shape[1])
         if format is None and isinstance(out, SparseArray) and out._format is a._format:
-            format = a._format.name  # whatever would be quicker
+            format = a._format.name  # even if another one would be faster
         self._format, self._work = product_formats(a, b, format, repeated, bool(kernel or symmetry))
         work = FORMATS[self._work]
         half = 0 if symmetry is None else symmetry_number(symmetry, "matmul: symmetry")
         if half and not work.triangular_products:
             raise ValueError(
-                f'matmul: symmetry="{symmetry}": products as {self._work} store both halves; A.asformat("mdia") has '
-                "products that store one"
+                f'matmul: symmetry="{symmetry}": products as {self._work} store both triangles; those of '
+                'A.asformat("mdia") store one'
             )
         self._implied = half == 0 and (half := work.symmetry_of_product(*self._given)) > 0
         self._symmetric = half > 0
@@ -92,7 +91,7 @@ class MatmulPlan:
         if not square and (repeated or b is not right.given):
             right.use(b, repeated)
         self._copied = sum(operand.nbytes for operand in {left, right}) if repeated else unpacked
-        self._native = self._format == self._work  # the kernel makes the format that was asked for
+        self._native = self._format == self._work  # whether the result needs no conversion
         self._out_class = FORMATS[self._format].array if self._native and a._dtype is b._dtype else None
         self._run_into = self._plan.run_into
         self._dtype = a._dtype if a._dtype is b._dtype else product_dtypes(a.dtype, b.dtype)[1]
@@ -116,7 +115,7 @@ class MatmulPlan:
 
     @property
     def dtype(self) -> np.dtype:
-        """Type of the result's values, for the operands that the plan was made with."""
+        """Data type of the result of the planned operands."""
         return self._dtype
 
     @property
@@ -126,34 +125,34 @@ class MatmulPlan:
 
     @property
     def offsets(self) -> np.ndarray:
-        """Offsets of the result's stored diagonals, ascending (none for csr)."""
+        """Offsets of the diagonals that the result stores, ascending (none for csr)."""
         return np.array(self._plan.offsets, dtype=np.int64)
 
     @property
     def nnz(self) -> int:
-        """Count of values that the result stores (a diagonal product asked for as csr, csc or coo: at most)."""
+        """Number of values that the result stores; an upper bound in the cases described in `nbytes`."""
         return self._plan.stored if self._native else FORMATS[self.format].count_stored(self._summary())
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one result, exactly; at most, where it is computed by diagonals and converted to other formats.
+        """Bytes of the result, exactly.
 
-        These drop values that are zero, and nothing is computed to find out. So it is with products of dia, hm, cdm,
-        mdia and qband that are asked for in a format of rows or blocks.
+        It is an upper bound for products of dia, hm, cdm, mdia and qband with another `format`: conversions to formats
+        of rows or blocks drop zeros, which are not known before the product is computed.
         """
         return self._plan.nbytes if self._native else FORMATS[self.format].nbytes(self._summary())
 
     def _summary(self) -> Summary:
-        """Return what is known of the result."""
+        """Return the summary of a result without zeros."""
 
-        @cache  # for all that is asked
+        @cache
         def full() -> SparseArray:
             result = SparseArray._wrap(self._plan.result("float32"))
-            result.values = 1  # no zero, for those are dropped
+            result.values = 1
             return result
 
-        def of_full(question: str) -> Callable[..., Any]:
-            return lambda *given, **limits: getattr(full()._format, question)(full(), *given, **limits)
+        def of_full(method: str) -> Callable[..., Any]:
+            return lambda *args, **options: getattr(full()._format, method)(full(), *args, **options)
 
         return Summary(
             self.shape, self.dtype.itemsize, self._plan.stored, offsets=of_full("occupied"), fill=of_full("fill"),
@@ -163,16 +162,16 @@ class MatmulPlan:
 
     @property
     def workspace_nbytes(self) -> int:
-        """Bytes of the plan itself, of what its kernel keeps on a GPU, and of operands that it converted or unpacked.
+        """Bytes of the plan, of the data that its kernel caches on a GPU, and of converted or unpacked operands.
 
-        For each of these it also counts the values that the next call compares with. For csr and qband on the CPU
-        it counts what the host takes for a while during a call, too.
+        For such operands, it includes the values that the next call compares with. For csr and qband on the CPU it
+        includes the temporary memory of a call.
         """
         return self._plan.workspace_nbytes + self._copied
 
     @property
     def kernel(self) -> str:
-        """Name of the kernel that runs it."""
+        """Name of the kernel."""
         return self._plan.kernel
 
     def __call__(
@@ -185,39 +184,38 @@ class MatmulPlan:
         beta: complex = 0,
         stream: Any = None,
     ) -> SparseArray:
-        """Multiply, with the values of `a2` and `b2` where given.
+        """Return the product ``alpha op(A) op(B) + beta out``.
 
         Parameters
         ----------
         a2, b2 : sparse matrix, optional
-            Like the operands that the plan was made with: same format, shape and structure. A
-            transposition that the plan was asked for is applied to them too.
+            Operands with the format, shape and structure of the planned ones, which they replace. The transpositions
+            of the plan are applied to them too.
         out : sparse matrix, optional
-            Of the planned structure and the product's dtype; overwritten (or updated, with `beta`)
-            and returned.
+            A matrix with the structure and the dtype of the result; overwritten (or updated, with `beta`) and returned.
         alpha, beta : scalar
-            ``out = alpha A B + beta out``.
+            By default 1 and 0. A `beta` other than 0 needs `out`.
         stream : optional
             For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream.
 
         Raises
         ------
         ValueError
-            If a structure differs from the planned one, also where it was changed since: by a method such as
-            `eliminate_zeros`, or in written index arrays. Where diagonals are multiplied as csr or mdia, also if
-            elements that were zero when the plan was made are not zero any more. `out` is not changed.
+            If a structure differs from the planned one, or has changed since, by a method such as `eliminate_zeros` or
+            by writing to index arrays. If diagonals are multiplied as csr or mdia, also if elements that were zero when
+            the plan was created no longer are. `out` is not changed.
         MemoryError
             If an operand that is converted or unpacked has new values, and the new copy does not fit.
 
         Notes
         -----
-        With `out`, and operands that kernels read as they are, nothing is allocated and nothing is waited for, so a
-        CUDA graph can capture the call. It cannot if an operand is converted or unpacked (see `plan_matmul`), because
-        its values are compared first. To capture such a product, convert the operand before planning: with
-        ``A.unpacked()``, or to the format in which the plan multiplies.
+        With `out`, and operands that kernels read directly, the call does not allocate memory or wait, so that a CUDA
+        graph can capture it. This is not possible if an operand is converted or unpacked (see `plan_matmul`), because
+        its values are compared first. To capture such a product, convert the operand before planning, with
+        ``A.unpacked()`` or to the format in which the plan multiplies.
         """
         plain = a2 is None and b2 is None and stream is None and alpha is _ONE and beta is _ZERO
-        if plain and out is not None and type(out) is self._out_class and not out._op:  # native code looks at the rest
+        if plain and out is not None and type(out) is self._out_class and not out._op:  # native code checks the rest
             left, right = self._left, self._right
             if left.origin._matrix is left.live and right.origin._matrix is right.live:
                 self._run_into(left.live, right.live, out._matrix)
@@ -259,19 +257,19 @@ class MatmulPlan:
         return self._update(out, result, beta, operands)
 
     def _check_symmetric(self, a2: SparseArray | None, b2: SparseArray | None, alpha: complex, beta: complex) -> None:
-        """Raise where one half does not stand for the result."""
+        """Raise ValueError if the result does not have the planned symmetry."""
         if self._implied and not (a2 is None and b2 is None):
             a, b = (given if new is None else new for given, new in zip(self._given, (a2, b2), strict=True))
             if a._matrix is not b._matrix:
                 raise ValueError(
-                    "plan: made for the square of one matrix, of which one half is stored; plan(B, B) takes another "
-                    "one, and plan_matmul(A, B) plans the product of two"
+                    "plan: created for the square of one matrix in symmetric storage; plan(B, B) squares another one, "
+                    "and plan_matmul(A, B) plans the product of two"
                 )
         if self._plan.hermitian and (np.imag(alpha) or np.imag(beta)):
-            raise ValueError(f"plan: alpha={alpha}, beta={beta}: multiples of a Hermitian result are real ones")
+            raise ValueError(f"plan: alpha={alpha}, beta={beta}: expected real factors of a Hermitian result")
 
     def _update(self, out: SparseArray, result: SparseArray, beta: complex, operands: list[SparseArray]) -> SparseArray:
-        """Bring a result that was made in another format into `out`."""
+        """Write a result that was converted to this format to `out`."""
         if not isinstance(out, SparseArray) or out._op:
             self._refuse(out)
         if not same_structure(out, result):
@@ -281,8 +279,8 @@ class MatmulPlan:
         out._format.add_values(out, result, beta)
         return out
 
-    def check_out(self, out: Any) -> None:
-        """Raise unless `out` can take the product of the planned operands."""
+    def _check_out(self, out: Any) -> None:
+        """Raise unless `out` has the structure and the dtype of the product of the planned operands."""
         if not isinstance(out, SparseArray) or out._op:
             self._refuse(out)
         self._plan.check_into(self._left.current("A")._matrix, self._right.current("B")._matrix, out._matrix)
@@ -290,7 +288,7 @@ class MatmulPlan:
     def _refuse(self, out: Any) -> None:
         if not isinstance(out, SparseArray):
             raise TypeError(f"plan: out is {type(out).__name__}, expected a {self.format}_array")
-        raise ValueError(f"plan: out is {out!r}; expected a {self.format}_array that is no view")
+        raise ValueError(f"plan: out is {out!r}; expected a {self.format}_array that is not a view")
 
     def __enter__(self) -> MatmulPlan:
         return self

@@ -29,12 +29,6 @@ def _operand(x: Any, trans: str, who: str, name: str, home: Backend, copy: bool 
     return result
 
 
-def _view(x: Any, trans: str, who: str, name: str, home: Backend) -> SparseArray:
-    """Return op(x) as a view of one of our matrices."""
-    result = _operand(x, trans, who, name, home)
-    return OPERATIONS[trans](result)
-
-
 def plan_matmul(
     a: Any,
     b: Any,
@@ -65,9 +59,9 @@ def plan_matmul(
         The symmetry of the product, which is not checked: only one triangle is computed and stored, in mdia. The square
         of an mdia matrix in symmetric or Hermitian storage has it by default; such a plan can only compute squares.
     format : str, optional
-        Of the result.
+        The format of the result.
     kernel : str, optional
-        A name from ``A.kernels("matmul")``.
+        A name from ``A.kernels("matmul")``, by default one that suits the operands.
     max_bytes : int, optional
         Limit for the result; by default the free memory of the device.
 
@@ -162,16 +156,10 @@ def matmul(
         are not read.
     alpha, beta : scalar
         By default `beta` is 1 if `c` is given, else 0.
-    trans_a, trans_b : {"N", "T", "H"}
-        Unchanged, transposed or adjoint; no data is copied.
-    symmetry : {None, "symmetric", "hermitian"}, optional
+    trans_a, trans_b, symmetry, format, kernel, max_bytes
         As in `plan_matmul`.
-    format, kernel : str, optional
-        Of the result; a name from ``A.kernels("matmul")``.
     out : sparse matrix, optional
         A matrix with the exact structure of the result (see `plan_matmul`); overwritten and returned.
-    max_bytes : int, optional
-        Limit for the result; by default the free memory of the device.
     stream : optional
         For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream.
 
@@ -199,18 +187,15 @@ def matmul(
     array([ 0,  1,  2, -1, -2])
     """
     home = home_of(a, b, c)
-    a, b = _view(a, trans_a, "matmul", "A", home), _view(b, trans_b, "matmul", "B", home)
+    a, b = _operand(a, trans_a, "matmul", "A", home), _operand(b, trans_b, "matmul", "B", home)
+    a, b = OPERATIONS[trans_a](a), OPERATIONS[trans_b](b)
     with streams.on(a._backend, stream, "matmul"):
         if c is None:
             no_beta("matmul", beta)
             check_scalars(product_dtypes(a.dtype, b.dtype)[1], alpha, 0, "matmul")
-            if (
-                symmetry is None and a._format.triangular_products and np.imag(alpha)
-            ):  # a square may be Hermitian, its multiple is not
-                a = unpacked(a)
+            if symmetry is None and a._format.triangular_products and np.imag(alpha):
+                a = unpacked(a)  # complex multiples of a Hermitian square are not Hermitian
             return MatmulPlan(a, b, format, kernel, max_bytes, out=out, symmetry=symmetry)(out=out, alpha=alpha)
         if symmetry is not None:
-            raise ValueError(
-                f'matmul: symmetry="{symmetry}" together with C: the sum stores both triangles; omit symmetry='
-            )
+            raise ValueError(f'matmul: symmetry="{symmetry}" and C: sums store both triangles; omit symmetry=')
         return sum_of_products("matmul", [Pair(a, b)], c, alpha, beta, None, format, kernel, out, max_bytes)

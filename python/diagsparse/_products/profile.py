@@ -35,7 +35,7 @@ def profiled(
     if out is None:
         out = SparseArray._wrap(plan._plan.result(plan.dtype.name))
         on_stage("allocate")
-    plan.check_out(out)
+    plan._check_out(out)
     for number, stage in enumerate(stages):
         plan._plan.run_stage(number, left._matrix, right._matrix, out._matrix)
         on_stage(stage)
@@ -43,7 +43,7 @@ def profiled(
 
 
 def clock(a: SparseArray) -> float:
-    """Return the time, after all work on the matrix's device."""
+    """Return the time, after all work on the device of the matrix has finished."""
     if a._backend is not CPU:
         a._core.synchronize(a._backend.index)
     return time.perf_counter()

@@ -1,4 +1,4 @@
-"""Sums of products and of ``beta C`` in one structure: `syrk`, `syr2k`, commutators, and `matmul` where it has a C."""
+"""Sums of products in one structure: `syrk`, `syr2k`, commutators, and `matmul` with C."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .._backends.types import check_scalars
 from .._matrix.convert import convert, unpacked
 from .._matrix.operands import check_same_device, home_of, require_sparse
 from .._matrix.registry import COMMON, FORMATS, format_named
-from .._matrix.request import Pair
+from .._matrix.request import Pair, Sum
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from .plan_operands import OPERATIONS, product_formats
 from .plans import MatmulPlan
 
-TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the parts of a result, by the core's numbers
+TRIANGLES = {None: 0, "lower": 1, "upper": 2}  # the part of a result, as numbers of the C++ core
 
 
 def syrk(
@@ -31,7 +31,7 @@ def syrk(
     triangle: str | None = None,
     kernel: str | None = None,
 ) -> SparseArray:
-    """Return ``alpha A A^T + beta C``, or with `trans` "T": ``A^T A``, with "H": ``A^H A`` in its place.
+    """Return the symmetric product ``alpha A A^T + beta C``.
 
     Parameters
     ----------
@@ -40,20 +40,20 @@ def syrk(
     c, alpha, beta
         As for `matmul`.
     trans : {"N", "T", "H"}
-        Which product.
+        The product: ``A A^T``, ``A^T A`` or ``A^H A``.
     triangle : {None, "lower", "upper"}
-        Both triangles, or the one (with the main diagonal) that is computed and stored.
+        The part of the result (with the main diagonal) that is computed and stored; by default both triangles.
     kernel : str, optional
         As for `matmul`.
 
     Returns
     -------
     sparse matrix
-        In A's format.
+        In the format of A.
 
     Notes
     -----
-    ``plan_matmul(A, A.T, triangle=...)`` plans it, for matrices by diagonals.
+    For the diagonal formats, ``plan_matmul(A, A.T, triangle=...)`` creates a plan of this product.
 
     Examples
     --------
@@ -78,9 +78,10 @@ def syr2k(
     triangle: str | None = None,
     kernel: str | None = None,
 ) -> SparseArray:
-    """Return ``alpha (A B^T + B A^T) + beta C``; `trans` "T": ``A^T B + B^T A``, "H": ``A^H B + B^H A``.
+    """Return the symmetric sum ``alpha (A B^T + B A^T) + beta C``, for A and B of the same shape.
 
-    Parameters and result as for `syrk`; A and B have the same shape.
+    With `trans` "T" the products are ``A^T B + B^T A``, with "H" ``A^H B + B^H A``. The other parameters and the result
+    are those of `syrk`.
     """
     home = home_of(a, b, c)
     a, b = require_sparse(a, "syr2k", "A", home), require_sparse(b, "syr2k", "B", home)
@@ -113,29 +114,27 @@ def commutator(
     a, b : sparse matrix, shape (n, n)
         Ours or SciPy's.
     alpha : scalar
-        A complex one needs a complex operand.
+        Complex only if A or B is complex.
     out : dia, hm or cdm matrix, optional
-        Receives the result and is returned: what an earlier call gave for operands of the same diagonals.
+        The result of an earlier call with operands that have the same diagonals; overwritten and returned.
     triangle, kernel
         As for `syrk`.
 
     Returns
     -------
     sparse matrix
-        In A's format. Diagonals that both products have are stored once, also where they cancel; `eliminate_zeros`
-        leaves those out.
+        In the format of A. Diagonals on which the products cancel are stored; `eliminate_zeros` removes them.
 
-    Notes
-    -----
-    Of dia, hm and cdm, ``A B`` and ``B A`` have the same diagonals. The kernels `row_tiles` and `sequential`, on a GPU
-    `block` and `row`, make both in one pass: they write each value once. Kernels for bands and dense matrices
-    (`dense_tiles`, on a GPU also `band`) and those of papers add the second product in a pass of its own. The default
-    is what it is for ``A B`` alone. Each value adds up ``A B`` first, and repeats its bits where the kernel does. Other
-    formats add two products: mdia by masks, the rest in csr. No operand is copied, but to convert or unpack it.
+    Notes ----- For dia, hm and cdm, ``A B`` and ``B A`` have the same diagonals. The kernels `row_tiles` and
+    `sequential`, and on a GPU `block` and `row`, compute both products in one pass, which writes each value once. The
+    kernels for bands and dense matrices (`dense_tiles`, on a GPU also `band`) and those of papers add the second
+    product in another pass. The default kernel is that of ``A B``. Each value is the sum of the terms of ``A B``,
+    followed by those of ``B A``, and is bitwise reproducible if the kernel is. Other formats add two products: mdia by
+    masks, the rest in csr. Operands are only copied to convert or unpack them.
 
     Examples
     --------
-    Two of the Pauli matrices, ``[X, Y] = 2 i Z``:
+    For Pauli matrices, ``[X, Y] = 2 i Z``:
 
     >>> import diagsparse as ds
     >>> x, y = (ds.hm_array(ds.gallery.pauli_sum([name], [1], dtype=complex)) for name in "XY")
@@ -155,9 +154,9 @@ def anticommutator(
     triangle: str | None = None,
     kernel: str | None = None,
 ) -> SparseArray:
-    """Return ``alpha (A B + B A)``. Parameters, result and passes are those of `commutator`.
+    """Return ``alpha (A B + B A)``. Parameters, result and notes are those of `commutator`.
 
-    Of two mdia matrices of which one half is stored, symmetric or Hermitian alike, so is the result.
+    If both operands are mdia matrices in symmetric storage, or both in Hermitian storage, so is the result.
     """
     return _both_orders("anticommutator", a, b, 1, alpha, out, triangle, kernel)
 
@@ -174,36 +173,39 @@ def _both_orders(
         )
     result = a.format
     if a._format.own_products and product_formats(a, b, None, named=kernel is not None)[1] == COMMON:
-        result = COMMON  # where the products are made they are added, too
-    elif factor > 0 and triangle is None and out is None and not np.imag(alpha) and (symmetry := _shared_half(a, b)):
-        # Half of A B says nothing of its other half, but half of the sum does.
+        result = COMMON  # the products are added in the format in which they are computed
+    elif (
+        factor > 0 and triangle is None and out is None and not np.imag(alpha) and (symmetry := _shared_symmetry(a, b))
+    ):
+        # A B does not have the symmetry, but the sum has it, so that one triangle of each product is sufficient.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
         return one._format.added(one, other, alpha, alpha)
     total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, alpha, None, triangle, result, kernel, out)
     return convert(total, a.format)
 
 
-def _shared_half(a: SparseArray, b: SparseArray) -> str | None:
-    """Return the symmetry of which both store one half, if their products can."""
+def _shared_symmetry(a: SparseArray, b: SparseArray) -> str | None:
+    """Return the symmetry of which both operands store one triangle, if their products support that."""
     same = a._format.triangular_products and b._format.triangular_products and a._matrix.symmetry == b._matrix.symmetry
     return SYMMETRIES[a._matrix.symmetry] if same else None
 
 
-def _factor(a: SparseArray, alpha: complex) -> SparseArray:
-    """Return an operand of a product that is multiplied by alpha: whole, but for halves that products read as they are.
+def _unpacked_operand(a: SparseArray, alpha: complex) -> SparseArray:
+    """Return an operand of a product that is multiplied by alpha, unpacked unless its kernels read one triangle.
 
-    A square of a half is a half, too, and complex multiples of a Hermitian one are not.
+    With a complex alpha it is unpacked, because complex multiples of Hermitian matrices are not Hermitian.
     """
     return a._format.as_operand(a) if a._format.triangular_products and not np.imag(alpha) else unpacked(a)
 
 
 def check_triangle(triangle: Any, who: str) -> None:
-    """Raise unless `triangle` names a part of a result."""
+    """Raise ValueError if `triangle` is invalid."""
     if triangle not in TRIANGLES:
         raise ValueError(f'{who}: triangle={triangle!r}: expected None, "lower" or "upper"')
 
 
 def no_beta(who: str, beta: complex | None) -> None:
+    """Raise ValueError for beta without C."""
     if beta not in (None, 0):
         raise ValueError(f"{who}: beta={beta} scales c, but no c was given")
 
@@ -220,10 +222,10 @@ def sum_of_products(
     out: SparseArray | None = None,
     max_bytes: int | None = None,
 ) -> SparseArray:
-    """Return alpha times the sum of the products, plus beta c, in one structure that holds all of them."""
+    """Return alpha times the sum of the products, plus beta C, in a structure that contains all of them."""
     check_triangle(triangle, who)
-    operands = {id(x): x for a, b, _ in pairs for x in (a, b)}  # each is converted once, in however many pairs it is
-    operands = {key: _factor(x, alpha) for key, x in operands.items()}
+    operands = {id(x): x for a, b, _ in pairs for x in (a, b)}  # an operand of several pairs is converted once
+    operands = {key: _unpacked_operand(x, alpha) for key, x in operands.items()}
     first, second = (operands[id(x)] for x in (pairs[0].a, pairs[0].b))
     shape = first.shape[0], second.shape[1]
     check_same_device(who, first, second)
@@ -240,18 +242,5 @@ def sum_of_products(
     check_scalars(dtype, alpha, beta or 0, who)
     operands = {key: x.astype(dtype, copy=False) for key, x in operands.items()}
     pairs = [Pair(operands[id(a)], operands[id(b)], factor) for a, b, factor in pairs]
-    first, beta = pairs[0].a, beta or 0
-    if work != COMMON:
-        first = first if first._format.family == FORMATS[work].family else convert(first, work)
-        result = first._format.sum_of_products(
-            first, who, pairs, c, alpha, beta, triangle, work, kernel, out, max_bytes
-        )
-        return convert(result, format)
-    if out is not None:
-        raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
-    total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
-    for other in others:
-        total = total._format.added(total, other, 1, 1)
-    if c is not None and beta != 0:
-        total = total._format.added(total, convert(c, COMMON).astype(dtype, copy=False), 1, beta)
-    return convert(total if triangle is None else total._format.triangle(total, triangle, who), format)
+    total = Sum(who, pairs, c, alpha, beta or 0, triangle, kernel, out, max_bytes)
+    return convert(FORMATS[work].sum_of_products(total), format)

@@ -177,9 +177,8 @@ def _others(structure: Structure, csr: int) -> list[list[str]]:
     rows = [["not implemented", "layout", "values", "bytes", "relative to csr", "suitable for"]]
     for name, one in structure.others.items():
         if one is not None:
-            rows.append(
-                [name, one.layout, str(one.stored), human(one.nbytes), columns.digits(one.nbytes / csr), one.wins]
-            )
+            sizes = human(one.nbytes), columns.digits(one.nbytes / csr)
+            rows.append([name, one.layout, str(one.stored), *sizes, one.suitable_for])
     return rows
 
 

@@ -102,7 +102,7 @@ def compare(
     against = _chosen("library", against, list(PEERS)) if against is not None else list(participants.by_default(where))
     ops = _chosen("operation", ops, list(TITLES))
     csr, given, name = _csr(A, name)
-    report, crowd = progress or measure.silent, measure.Crowd()
+    report, monitor = progress or measure.no_progress, measure.LoadMonitor()
     base = array(csr, "csr", device=device)
     result = Comparison(
         name=name or "matrix",
@@ -134,7 +134,7 @@ def compare(
             _run_matvec(result, csr, held, kernels, against, bsr, budget, where, part)
         else:
             _run_matmul(result, csr, held, kernels, against, bsr, budget, max_bytes, where, part)
-    result.warning = crowd.warning()
+    result.warning = monitor.warning()
     report(1.0, "done")
     return result
 

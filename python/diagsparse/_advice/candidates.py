@@ -23,7 +23,7 @@ from .models import MODELS
 from .squares import Squares
 from .statistics import Statistics
 
-_HOPELESS = 0.95  # fraction of the best time; formats that would not reach it even without padding are skipped
+_REQUIRED = 0.95  # fraction of the best time; formats that would not reach it even without padding are skipped
 _MOST = 8  # layouts with more than this many times the bytes of csr are skipped
 _SCIPY = 5e-6  # seconds of a SciPy call, in addition to those of a call of this library
 _SCIPYS = {"csr": 1.0, "dia": 1.0, "bsr": 1.0, "csc": 1.5, "coo": 2.0}  # time relative to csr on one thread
@@ -56,8 +56,8 @@ class Candidates:
         """The matrix in csr."""
         return self.candidate(COMMON)
 
-    def present(self, A: Any, given: SparseArray) -> Candidate:
-        """Return the present layout of a user's matrix: one of SciPy (on a CPU) or of this library, otherwise csr."""
+    def current(self, A: Any, given: SparseArray) -> Candidate:
+        """Return the current layout of a user's matrix: one of SciPy (on a CPU) or of this library, otherwise csr."""
         if given is not A:
             return self._scipys(A) if is_from_scipy(A) and self.machine.on_cpu else self.base
         if given._backend is not self.machine.backend:
@@ -97,9 +97,8 @@ class Candidates:
             if format not in formats or self.why_not(format) or not (requested or self._may_be_faster(format, best)):
                 continue
             limit = self.base.seconds if requested else best
-            for layout in (
-                model.layouts(self, limit) if self.op == "matvec" else [self.candidate(format)]
-            ):  # squares are computed unpacked
+            plain = self.op == "matmul"  # options are for products with vectors: A A is computed unpacked
+            for layout in [self.candidate(format)] if plain else model.layouts(self, limit):
                 if layout.nbytes <= self._most:
                     best = min(best, layout.seconds)
                     yield layout
@@ -133,7 +132,7 @@ class Candidates:
         if self.op == "matmul" or model.bytes_known:
             return True
         at_best = self.machine.seconds(model.cost(self.machine.backend, {}), statistics.counts, statistics.at_best)
-        return at_best < _HOPELESS * best
+        return at_best < _REQUIRED * best
 
     def candidate(self, format: str, **options: Any) -> Candidate:
         """Return a layout, with the cost of a product in it."""
@@ -142,24 +141,15 @@ class Candidates:
         positions = (self.csr.nnz + traversal.positions) / 2
         convert = self.before + 1e-9 * cost.convert * positions + _DIAGONAL * traversal.converted
         if self.op == "matvec":
-            moved, seconds = (
-                traversal.nbytes + statistics.counts.vectors,
-                self.machine.seconds(cost, statistics.counts, traversal),
-            )
+            moved = traversal.nbytes + statistics.counts.vectors
+            seconds = self.machine.seconds(cost, statistics.counts, traversal)
         else:
             seconds, result_nbytes = model.square(self.squares) or self.squares.as_csr()
             moved = 2 * traversal.nbytes + result_nbytes
         return Candidate(
-            format,
-            options,
-            traversal.nbytes,
-            moved,
-            seconds,
-            convert,
-            self.dtype,
-            narrow=self._narrow,
+            format, options, traversal.nbytes, moved, seconds, convert, self.dtype, narrow=self._narrow,
             statistics=statistics,
-        )
+        )  # fmt: skip
 
 
 def given_matrix(A: Any, who: str) -> SparseArray:

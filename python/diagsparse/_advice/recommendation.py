@@ -14,7 +14,7 @@ from .._show import columns, display
 from .._study.titles import TITLES
 from .candidate import Candidate
 from .candidates import as_rows, given_matrix
-from .offers import exact
+from .variants import exact
 
 TIE = 1.1  #: a ratio of times up to which layouts count as equally fast: smaller ones cannot be measured reliably
 _SHOWN = 8
@@ -36,11 +36,11 @@ class Recommendation:
         the attributes ``format``, ``layout`` (a dict with the options of the format), ``dtype`` (of the stored values),
         ``nbytes``, ``moved_nbytes`` (by one product), ``seconds`` (of one product, predicted), ``conversion`` (seconds,
         predicted), ``measured`` (seconds of one product with ``tune=True``, otherwise None), and ``name``.
-    base : Candidate
+    current : Candidate
         The layout of the matrix as it was given.
     reason : str
         Why the first layout is recommended.
-    offers : list of str
+    hints : list of str
         Hints on options that would be even faster, but change the dtype of the values.
     left_out : dict
         Layouts that do not fit in memory, with the reason. With ``formats=``, also formats that are not suitable.
@@ -54,10 +54,10 @@ class Recommendation:
     products: int
     device: str
     threads: int
-    base: Candidate
+    current: Candidate
     candidates: list[Candidate]
     reason: str
-    offers: list[str]
+    hints: list[str]
     left_out: dict[str, str]  # formats and why
     _csr: SparseArray = field(repr=False)
 
@@ -77,20 +77,20 @@ class Recommendation:
         return self.best.layout
 
     @property
-    def stays(self) -> bool:
+    def unchanged(self) -> bool:
         """Whether the matrix should stay as it is."""
-        return self.best is self.base
+        return self.best is self.current
 
     @property
     def ties(self) -> list[Candidate]:
         """The layouts whose total time is at most 10 % longer than that of the recommended one."""
-        return [one for one in self.candidates[1:] if self.total(one) <= TIE * self.total(self.best)]
+        return [one for one in self.candidates[1:] if self.total_seconds(one) <= TIE * self.total_seconds(self.best)]
 
-    def total(self, one: Candidate) -> float:
+    def total_seconds(self, one: Candidate) -> float:
         """Return the seconds of the conversion and of all products."""
-        return one.total(self.products)
+        return one.total_seconds(self.products)
 
-    def pays_after(self, one: Candidate | str) -> int | None:
+    def break_even(self, one: Candidate | str) -> int | None:
         """Return after how many products the conversion to a layout has saved time.
 
         Parameters
@@ -114,11 +114,11 @@ class Recommendation:
             named = [each for each in self.candidates if each.name == one]
             if not named:
                 names = "; ".join(each.name for each in self.candidates)
-                raise ValueError(f"pays_after: unknown layout {one!r}; expected one of: {names}")
+                raise ValueError(f"break_even: unknown layout {one!r}; expected one of: {names}")
             one = named[0]
         if not isinstance(one, Candidate):
-            raise TypeError(f"pays_after: expected one of the candidates or its name, got {one!r}")
-        saved, more = self.base.product_seconds - one.product_seconds, one.conversion - self.base.conversion
+            raise TypeError(f"break_even: expected one of the candidates or its name, got {one!r}")
+        saved, more = self.current.product_seconds - one.product_seconds, one.conversion - self.current.conversion
         if more <= 0:
             return 0 if saved >= 0 else None
         return ceil(more / saved) if saved > 0 else None
@@ -168,7 +168,7 @@ class Recommendation:
     @property
     def advice(self) -> str:
         """The recommended layout and the reason, in one line."""
-        layout = f"stay with {self.base.name}" if self.stays else self.best.name
+        layout = f"stay with {self.current.name}" if self.unchanged else self.best.name
         return f"Advice: {layout}. {self.reason}"
 
     # ---- text -----------------------------------------------------------------------------------------------------
@@ -184,17 +184,17 @@ class Recommendation:
             "threads": self.threads,
             "format": self.format,
             "layout": self.layout,
-            "stays": self.stays,
+            "unchanged": self.unchanged,
             "reason": self.reason,
             "ties": [one.name for one in self.ties],
-            "offers": self.offers,
+            "hints": self.hints,
             "left_out": self.left_out,
             "candidates": [self._plain(one) for one in self.candidates],
         }
 
     def _plain(self, one: Candidate) -> dict[str, Any]:
         values = {name: value for name, value in vars(one).items() if name not in ("order", "statistics", "matrix")}
-        return values | {"name": one.name, "pays_after": self.pays_after(one), "as_it_is": one is self.base}
+        return values | {"name": one.name, "break_even": self.break_even(one), "current": one is self.current}
 
     def __repr__(self) -> str:
         m, n = self.shape
@@ -207,8 +207,10 @@ class Recommendation:
 
     def _repr_html_(self) -> str:
         shown = self._shown()
-        longest = max(self.total(one) for one in shown) or 1.0
-        rows = [[*self._cells(one), display.bar(self.total(one) / longest, one is not self.best)] for one in shown]
+        longest = max(self.total_seconds(one) for one in shown) or 1.0
+        rows = [
+            [*self._cells(one), display.bar(self.total_seconds(one) / longest, one is not self.best)] for one in shown
+        ]
         return display.page(repr(self), [], display.table([*_HEAD, "total time"], rows), display.lines(self._notes()))
 
     def _title(self) -> str:
@@ -219,23 +221,23 @@ class Recommendation:
 
     def _shown(self) -> Sequence[Candidate]:
         first = self.candidates[:_SHOWN]
-        return first if self.base in first else [*first, self.base]
+        return first if self.current in first else [*first, self.current]
 
     def _cells(self, one: Candidate) -> list[str]:
-        pays = self.pays_after(one)
+        pays = self.break_even(one)
         after = "never" if pays is None else f"{pays} product{'s' * (pays != 1)}" if pays else "0 products"
         time = columns.seconds(one.product_seconds) + (" measured" if one.measured is not None else "")
         return [
-            one.name + (" (as it is)" if one.matrix is not None else ""),
+            one.name + (" (current)" if one.matrix is not None else ""),
             human(one.nbytes),
             human(one.moved_nbytes),
             time,
             columns.seconds(one.conversion) if one.conversion else "-",
-            "-" if one is self.base else after,
+            "-" if one is self.current else after,
         ]
 
     def _notes(self) -> list[str]:
         names = "; ".join(one.name for one in self.ties)
         ties = [f"Equally fast, within {round(100 * (TIE - 1))} %: {names}"] if names else []
         out = [f"Left out: {name}: {why}" for name, why in self.left_out.items()]
-        return [self.advice, *ties, *self.offers, *out]
+        return [self.advice, *ties, *self.hints, *out]

@@ -30,7 +30,7 @@ def bytes_each(nbytes: float, statistics: Statistics) -> str:
     return f"This takes {here} bytes per nonzero, compared with {in_csr} in csr."
 
 
-def nowhere(statistics: Statistics) -> str:
+def positions_of_nonzeros(statistics: Statistics) -> str:
     """Return how many diagonals a matrix has, and how full its blocks are; "" if it has few and full diagonals."""
     if statistics.full > FULL:
         return ""

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 Dtype = DTypeLike | None
 Format = str | None
 Seed = int | Sequence[int] | np.random.Generator | None
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
 _COMMON = {

@@ -39,8 +39,8 @@ class Reordering:
     """A permutation of the rows and columns of a square matrix, and its numbers of 8 x 8 blocks; see `reordered`."""
 
     permutation: NDArray[np.int64]  # (n,): row i of the reordered matrix is row permutation[i] of A
-    before: int  # occupied 8 x 8 blocks of A
-    after: int  # occupied blocks of the reordered matrix; equal to `before` only for the identity
+    blocks_before: int  # occupied 8 x 8 blocks of A
+    blocks_after: int  # occupied blocks of the reordered matrix; equal to `blocks_before` only for the identity
 
     def apply(self, A: Any) -> Any:
         """Return ``A[p][:, p]``, where p is the permutation, in the format and on the device of A.
@@ -95,7 +95,8 @@ def reordered(A: Any) -> Reordering:
     Returns
     -------
     Reordering
-        It has the ``permutation``, int64 of shape (n,), and the numbers of blocks ``before`` and ``after``;
+        It has the ``permutation``, int64 of shape (n,), and the numbers of blocks ``blocks_before`` and
+        ``blocks_after``;
         ``apply(A)`` returns the reordered matrix.
 
     Raises
@@ -117,7 +118,7 @@ def reordered(A: Any) -> Reordering:
     >>> shuffled = rng.permutation(1000)
     >>> A = ds.bmsparse_array(ds.gallery.banded(1000, 4, 4, seed=0).tocsr()[shuffled][:, shuffled])
     >>> order = ds.reordered(A)
-    >>> order.before, order.after
+    >>> order.blocks_before, order.blocks_after
     (6321, 373)
 
     In a product with the reordered matrix, x and y are in the new order, as are b and x of a linear system:

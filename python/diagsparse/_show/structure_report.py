@@ -14,7 +14,7 @@ def lines(s: Any, name: str) -> list[tuple[str, str]]:
     d = len(s.offsets)
     size = f"{s.shape[0]} x {s.shape[1]}   {s.dtype}   {s.nnz} nonzeros"
     span = f", from {s.offsets[0]} to {s.offsets[-1]}" if d else ""
-    share = f"{s.half_full} at least half full, with {_percent(s.half_full_share)} of the nonzeros"
+    share = f"{s.half_full} at least half full, with {_percent(s.half_full_fraction)} of the nonzeros"
     rows = f"{s.row_min} to {s.row_max} nonzeros, mean {s.row_mean:.2f}, median {s.row_quantile(0.5)}"
     bandwidth = f"bandwidth {s.bandwidth}{_after(s.bandwidth_rcm)}"
     blocks = f"8 x 8, {_percent(s.block_fill)} full"
@@ -22,7 +22,7 @@ def lines(s: Any, name: str) -> list[tuple[str, str]]:
     width = max(len(rows), len(blocks)) + 4
     return [
         (name, f"{size}   {_percent(s.density)} full"),
-        ("diagonals", f"{d} occupied{span}; {share}; {s.constant} constant"),
+        ("diagonals", f"{d} occupied{span}; {share}; {s.constant_diagonals} constant"),
         ("bands", _bands(s)),
         ("rows", f"{rows:{width}}{bandwidth}"),
         ("blocks", f"{blocks:{width}}{occupied}"),
@@ -60,7 +60,7 @@ def _bitmaps(s: Any) -> str:
 
 def _others(s: Any) -> str:
     """Return the bytes of formats that are not implemented, with the size of their blocks."""
-    held = [(name, one) for name, one in s.others.items() if one is not None]
+    held = [(name, one) for name, one in s.other_formats.items() if one is not None]
     layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in held}
     return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in held) + " (not implemented)"
 

@@ -53,7 +53,7 @@ def reordered_layouts(candidates: Candidates, names: list[str], requested: bool)
     if csr.shape[0] != csr.shape[1] or not csr.nnz:
         return []
     order = reordered(csr)
-    if order.after == order.before:
+    if order.blocks_after == order.blocks_before:
         return []
     sorted_rows = Candidates(order.apply(csr), candidates.machine, candidates.op, before=candidates.before)
     more = _PERMUTED * csr.shape[0]

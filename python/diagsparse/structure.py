@@ -15,7 +15,7 @@ from ._formats.packing import common_period
 from ._matrix.base import is_from_scipy
 from ._matrix.convert import convert, in_rows
 from ._matrix.operands import as_matrix
-from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, permuted_indices
+from ._matrix.reordering import as_sparse_array, count_blocks, cuthill_mckee, permuted_indices
 from ._matrix.sparse_array import SparseArray
 from ._matrix.summary import BLOCK
 from ._products.forecasts import memory_report
@@ -176,8 +176,8 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB (not implemented)
     """
     A = A if isinstance(A, SparseArray) or is_from_scipy(A) else as_matrix(A, "analyze")
-    ours = as_ours(A, "analyze")
-    matrix = in_rows(ours, "analyze")
+    given = as_sparse_array(A, "analyze")
+    matrix = in_rows(given, "analyze")
     s, (m, n) = matrix._summary(), matrix.shape
     lengths = bands.lengths((m, n), s.offsets)
     fill, row_lengths = s.fill / lengths, s.row_lengths
@@ -209,7 +209,7 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         blocks_rcm=None if positions is None else count_blocks(*positions),
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
         symmetry=s.symmetry or "none",
-        nbytes=memory_report(ours),
+        nbytes=memory_report(given),
         cells=_in_cells(entries),
         _unimplemented=unimplemented.UnimplementedFormats(host),
     )

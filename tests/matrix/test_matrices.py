@@ -13,7 +13,7 @@ import diagsparse as ds
 
 FOLDER = matrix_folder()
 FILES = sorted(FOLDER.glob("*.mtx*")) if FOLDER else []
-LIMIT = 200_000_000  # bytes; a format that would take more does not suit
+LIMIT = 200_000_000  # bytes; a format that would need more does not suit
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.skipif(not FILES, reason="no folder of real matrices (set DIAGSPARSE_MATRICES)"),
@@ -46,7 +46,7 @@ def test_products_with_vectors(real, format):
     try:
         B = A.asformat(format, max_bytes=LIMIT)
     except MemoryError as error:
-        assert format in (*DIAGONAL, "mdia") and re.search(r"\d+ diagonals.*would take.*limit is 200 MB", str(error))
+        assert format in (*DIAGONAL, "mdia") and re.search(r"\d+ diagonals.*would need.*limit is 200 MB", str(error))
         pytest.skip(str(error))
     except ValueError as error:
         assert format == "cdm" and a.shape[0] != a.shape[1] and "square" in str(error)

@@ -80,7 +80,7 @@ def test_a_plan_of_bands_grows_with_the_diagonals_and_not_with_their_pairs(forma
 
 @FORMATS
 def test_a_plan_of_a_dense_matrix_needs_no_room_for_its_pairs(format):
-    """Of 999 x 999 pairs, whose terms would take thirty megabytes."""
+    """Of 999 x 999 pairs, whose terms would need thirty megabytes."""
     A = ds.array(np.ones((500, 500)), format)
     plan = ds.plan_matmul(A, A, max_bytes=10 << 20)
     assert plan.workspace_nbytes < 200_000
@@ -91,5 +91,5 @@ def test_a_plan_of_many_pairs_is_refused_by_what_it_would_take():
     """Scattered diagonals are kept pair by pair, strips are not."""
     offsets = np.arange(-2200, 2200, 2)
     scattered = ds.hm_array(sp.diags_array(np.ones((offsets.size, 1)), offsets=offsets, shape=(4400, 4400)))
-    with pytest.raises(MemoryError, match=r"the plan of 4840000 pairs would take 58.2 MB"):
+    with pytest.raises(MemoryError, match=r"the plan of 4840000 pairs would need 58.2 MB"):
         ds.plan_matmul(scattered, scattered, max_bytes=50 << 20)

@@ -177,7 +177,7 @@ def test_counting_needs_memory_that_is_free(monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda backend=CPU: 10_000)
     for use in (lambda: report.other_formats, lambda: report.bitmap_blocks, report.to_dict, lambda: str(report)):
-        with raises(MemoryError, "analyze: counting the blocks", "would take 23.4 KB, 10.0 KB are free"):
+        with raises(MemoryError, "analyze: counting the blocks", "would need 23.4 KB, 10.0 KB are free"):
             use()
     assert repr(report) and report.offsets.tolist() == [-40, -1, 0, 1, 40]
     monkeypatch.undo()

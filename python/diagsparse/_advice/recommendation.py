@@ -128,7 +128,7 @@ class Recommendation:
 
         Parameters
         ----------
-        A : sparse matrix (ours, SciPy's or CuPy's) or dense 2-D array, optional
+        A : sparse matrix (of diagsparse, SciPy or CuPy) or dense 2-D array, optional
             Another matrix to be stored in the same format with the same options, for example one with new values. By
             default, the matrix that was passed to `recommend`. It is returned itself if it should stay as it is.
 
@@ -174,21 +174,12 @@ class Recommendation:
     # ---- text -----------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values, ready for JSON."""
+        names = ("dtype", "nnz", "op", "products", "device", "threads", "format", "layout", "unchanged", "reason",
+                 "hints", "left_out")  # fmt: skip
         return {
             "shape": list(self.shape),
-            "dtype": self.dtype,
-            "nnz": self.nnz,
-            "op": self.op,
-            "products": self.products,
-            "device": self.device,
-            "threads": self.threads,
-            "format": self.format,
-            "layout": self.layout,
-            "unchanged": self.unchanged,
-            "reason": self.reason,
+            **{name: getattr(self, name) for name in names},
             "ties": [one.name for one in self.ties],
-            "hints": self.hints,
-            "left_out": self.left_out,
             "candidates": [self._plain(one) for one in self.candidates],
         }
 
@@ -224,8 +215,8 @@ class Recommendation:
         return first if self.current in first else [*first, self.current]
 
     def _cells(self, one: Candidate) -> list[str]:
-        pays = self.break_even(one)
-        after = "never" if pays is None else f"{pays} product{'s' * (pays != 1)}" if pays else "0 products"
+        products = self.break_even(one)
+        after = "never" if products is None else f"{products} product{'s' * (products != 1)}"
         time = columns.seconds(one.product_seconds) + (" measured" if one.measured is not None else "")
         return [
             one.name + (" (current)" if one.matrix is not None else ""),

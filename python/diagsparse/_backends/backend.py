@@ -76,7 +76,7 @@ def gpu(index: int) -> Backend:
     core = _cuda()
     count = core.device_count()
     if count == 0:
-        raise CudaUnavailable(f"the CUDA driver is installed, but no device answers; {_ON_THE_CPU}")
+        raise CudaUnavailable(f"the CUDA driver is installed, but there is no GPU that it can use; {_ON_THE_CPU}")
     if index >= count:
         names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
         raise CudaUnavailable(f"device 'cuda:{index}': this machine has {names}; use one of these, or {_ON_THE_CPU}")
@@ -127,7 +127,7 @@ def missing() -> str:
 
 
 def cuda_available() -> bool:
-    """Whether ``device="cuda"`` works here: the CUDA module loads and a device answers. Never raises."""
+    """Whether ``device="cuda"`` works here: the CUDA module loads and there is a GPU. Never raises."""
     return not missing()
 
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .._matrix.base import is_from_scipy
 from .._matrix.validation import private
-from .market_text import Header, Text, explain, opened, room
+from .market_text import Header, Text, explain, max_entries, opened
 
 _LOGGER = logging.getLogger("diagsparse")
 
@@ -33,11 +33,11 @@ def read(path: Path, limit: int, format: str) -> Any:
     with opened(path) as file:
         text = Text(path, file)
         header = text.header
-        if header.entries > room(path):  # the file is invalid, no matter how much memory there is
-            text.drain()
+        if header.entries > max_entries(path):  # the file is invalid, no matter how much memory there is
+            text.check_entries()
         header.require(limit, format)
         if header.entries == 0:  # the libraries may abort the process in this case
-            text.drain()
+            text.check_entries()
             return sparse.coo_array((header.rows, header.columns), dtype=header.dtype)
         parsed = _parsed(text)
     if _diagonal_is_wrong(header, parsed):

@@ -178,8 +178,8 @@ def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool, peri
         return v[:once]
     if len(v) == once:
         return v
-    positions = f"{length} places" + f" and repeats after {once}" * (once < length)
-    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {positions}, got {len(v)} values")
+    elements = f"{length} elements" + f" and repeats after {once}" * (once < length)
+    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {elements}, got {len(v)} values")
 
 
 def eye(

@@ -150,7 +150,7 @@ def times(a: Any, other: Any) -> Any:
                 if result is not None:
                     return result[:, None]
         if other.ndim == 0:
-            raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+            raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
         return a.matvec(other)
     if isinstance(other, Base):
         return a._format.matmul(a, other)
@@ -159,7 +159,7 @@ def times(a: Any, other: Any) -> Any:
     if isinstance(other, LinearOperator):
         return aslinearoperator(a) @ other
     if is_scalar(other):
-        raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
     return a.matvec(other) if operands.is_dense(other) else NotImplemented
 
 
@@ -170,7 +170,7 @@ def times_on_the_right(a: Any, other: Any) -> Any:
     if (sparse := operands.as_sparse(other, a._backend)) is not None:
         return sparse.matmul(a)
     if is_scalar(other):
-        raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
     if not operands.is_dense(other):
         return NotImplemented
     x = device_dense.operand(a, other)

@@ -19,19 +19,19 @@ from .summary import BLOCK
 def require_matrix(A: Any, who: str) -> None:
     """Raise TypeError or ValueError unless `A` is a two-dimensional sparse matrix."""
     if not sparse.issparse(A):
-        raise TypeError(f"{who}: A is a {type(A).__name__}, expected a SciPy sparse array or one of ours")
+        raise TypeError(f"{who}: A is a {type(A).__name__}, expected a sparse matrix of SciPy or diagsparse")
     if A.ndim != 2:
         raise ValueError(f"{who}: A has {A.ndim} dimensions, expected 2")
 
 
-def as_ours(A: Any, who: str) -> SparseArray:
-    """Return our matrix unchanged, or a SciPy matrix as dia or csr with values of a supported type."""
+def as_sparse_array(A: Any, who: str) -> SparseArray:
+    """Return a matrix of diagsparse unchanged, and convert one of SciPy to dia or csr with a supported dtype."""
     require_matrix(A, who)
     if isinstance(A, SparseArray):
         return A
-    held = np.result_type(A.dtype, np.float64 if A.dtype.kind in "iub" else np.float32)
-    held = {"g": np.dtype(np.float64), "G": np.dtype(np.complex128)}.get(held.char, held)  # long doubles
-    return FORMATS["dia" if A.format == "dia" else COMMON].array(A.astype(held, copy=False))
+    dtype = np.result_type(A.dtype, np.float64 if A.dtype.kind in "iub" else np.float32)
+    dtype = {"g": np.dtype(np.float64), "G": np.dtype(np.complex128)}.get(dtype.char, dtype)  # long doubles
+    return FORMATS["dia" if A.format == "dia" else COMMON].array(A.astype(dtype, copy=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ def reordered(A: Any) -> Reordering:
     >>> np.allclose(y, A @ x)
     True
     """
-    matrix = convert(as_ours(A, "reordered"), COMMON)
+    matrix = convert(as_sparse_array(A, "reordered"), COMMON)
     m, n = matrix.shape
     if m != n:
         raise ValueError(f"reordered: A is {m} x {n}, expected a square matrix")

@@ -31,7 +31,7 @@ def hstack(
 
     Parameters
     ----------
-    blocks : sequence of sparse matrices (ours or SciPy's) or dense 2-D arrays
+    blocks : sequence of sparse matrices (of diagsparse or SciPy) or dense 2-D arrays
         The blocks, on the CPU, with the same number of rows.
     format : str, optional
         By default the format of the first block if all blocks store diagonals that nearly fill those of the result;
@@ -96,8 +96,10 @@ def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
     matrices = [unpacked(array(block)) for block in blocks]
     if not matrices:
         raise ValueError(f"{who}: no blocks")
-    if away := [a for a in matrices if a._backend is not CPU]:
-        raise ValueError(f'{who}: {away[0]!r}: blocks are read on the host; A.to("cpu"), and the result .to("cuda")')
+    if on_gpu := [a for a in matrices if a._backend is not CPU]:
+        raise ValueError(
+            f'{who}: {on_gpu[0]!r}: blocks must be on the CPU; use A.to("cpu"), and .to("cuda") for the result'
+        )
     return matrices
 
 

@@ -27,7 +27,7 @@ class Sparse(qutip_data.Data):
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array
+    arg : sparse matrix (of diagsparse or SciPy), dense 2-D array
         Converted by `diagsparse.array`. A matrix of this library keeps its format, dtype and packing. Matrices on a GPU
         are copied to the host.
     factor : number, default 1
@@ -157,7 +157,7 @@ def compact(A: SparseArray) -> SparseArray:
 
 
 def add(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
-    """Return ``left + scale right``. The larger factor is kept outside: matrices of one phase stay real."""
+    """Return ``left + scale right``. The larger factor is factored out, so that real matrices remain real."""
     factors = left.factor, plain_number(right.factor * scale)
     outside = max(factors, key=abs) or 1
     a, b = (scaled(x.matrix, factor, outside) for x, factor in zip((left, right), factors))

@@ -14,7 +14,7 @@ from .operators import CudaSparse
 class CudaDense(qutip_data.Data):
     """A ket or a dense matrix on a GPU, as a complex128 CuPy array.
 
-    QuTiP's own integrators (``vern7``, ``vern9``, ``tsit5``) keep such a state on the GPU. Those of SciPy copy it to
+    QuTiP's own integrators (``vern7``, ``vern9``, ``tsit5``) leave such a state on the GPU. Those of SciPy copy it to
     the host in each step.
 
     Parameters

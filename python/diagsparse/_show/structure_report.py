@@ -40,16 +40,16 @@ def _repeats(s: Any) -> str:
     return "Toeplitz: every diagonal is constant" if s.toeplitz else after
 
 
-def _held(s: Any) -> list[tuple[int, str]]:
+def _supported(s: Any) -> list[tuple[int, str]]:
     """Return the bytes and the name of each format that supports the matrix, ascending."""
     return sorted((n, name) for name, n in s.nbytes.items() if n is not None)
 
 
 def _bytes(s: Any) -> str:
     """Return the formats with the fewest bytes, and csr."""
-    held = _held(s)
-    named = [f"{name} {human(n)}" for n, name in held[:4] + [one for one in held[4:] if one[1] == "csr"]]
-    return ", ".join(named) + f" ({len(held)} formats in all)" * (len(held) > len(named))
+    supported = _supported(s)
+    named = [f"{name} {human(n)}" for n, name in supported[:4] + [one for one in supported[4:] if one[1] == "csr"]]
+    return ", ".join(named) + f" ({len(supported)} formats in all)" * (len(supported) > len(named))
 
 
 def _bitmaps(s: Any) -> str:
@@ -60,9 +60,9 @@ def _bitmaps(s: Any) -> str:
 
 def _others(s: Any) -> str:
     """Return the bytes of formats that are not implemented, with the size of their blocks."""
-    held = [(name, one) for name, one in s.other_formats.items() if one is not None]
-    layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in held}
-    return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in held) + " (not implemented)"
+    supported = [(name, one) for name, one in s.other_formats.items() if one is not None]
+    layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in supported}
+    return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in supported) + " (not implemented)"
 
 
 def html(s: Any) -> str:
@@ -72,7 +72,8 @@ def html(s: Any) -> str:
     drawn = [display.drawing.diagonals_of(s.shape, s.offsets, what)] if len(s.offsets) else []
     csr = s.nbytes["csr"] or 1
     rows = [
-        (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr")) for n, name in _held(s)
+        (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr"))
+        for n, name in _supported(s)
     ]
     return display.page(repr(s), drawn, display.table(("format", "bytes", "of csr", ""), rows), display.lines(report))
 

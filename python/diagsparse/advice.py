@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._advice import variants
-from ._advice.candidates import Candidates, as_rows, given_matrix, seconds_to_rows
+from ._advice.candidates import Candidates, as_csr, given_matrix, seconds_to_csr
 from ._advice.machine import machine
 from ._advice.ranking import fitting_layouts, ranked_layouts, with_current
 from ._advice.reasons import reason
@@ -124,8 +124,8 @@ def recommend(
     where = get_backend(device, given._backend)
     if reorder and where is not CPU:
         raise ValueError(f"recommend: reorder=True is available on the cpu only, got device {where.name}")
-    csr = as_rows(given, where, "recommend")
-    candidates = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, given is not A))
+    csr = as_csr(given, where, "recommend")
+    candidates = Candidates(csr, machine(where), op, seconds_to_csr=seconds_to_csr(given, csr, given is not A))
     current, requested = candidates.current(A, given), formats is not None
     default = current if is_sparse(A) else None  # a dense array cannot keep its layout
     layouts = [*candidates.layouts(names, requested)]
@@ -224,7 +224,7 @@ def array(
     where = get_backend(device, given._backend)
     if (csr := _in_csr(given, where)) is None:
         return given.to(where.name)
-    candidates = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, not ours))
+    candidates = Candidates(csr, machine(where), op, seconds_to_csr=seconds_to_csr(given, csr, not ours))
     current = candidates.current(given, given) if ours else None
     fitting, _ = fitting_layouts(candidates.layouts(list(FORMATS)), csr, None)
     layouts = with_current(current, fitting)
@@ -244,7 +244,7 @@ def _in_csr(given: SparseArray, where: Backend) -> SparseArray | None:
     except ValueError:
         return None
     try:
-        return as_rows(given, where, "array")
+        return as_csr(given, where, "array")
     except MemoryError:
         return None
 

@@ -112,13 +112,13 @@ def _sample(call: Callable[[], Any], count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def no_progress(share: float, what: str) -> None:
+def no_progress(fraction: float, what: str) -> None:
     """Report no progress."""
 
 
 def portion(report: Progress, start: float, width: float) -> Progress:
     """Return a function that reports the progress of a part, which covers `width` of the whole from `start` on."""
-    return lambda share, what: report(start + width * share, what)
+    return lambda fraction, what: report(start + width * fraction, what)
 
 
 # ---- contenders ---------------------------------------------------------------------------------------------------

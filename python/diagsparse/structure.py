@@ -52,9 +52,7 @@ class Structure:
     symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
     nbytes: dict[str, int | None]  # bytes in each format; None if it does not support the matrix
     cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, with the same aspect ratio
-    _unimplemented: (
-        unimplemented.UnimplementedFormats
-    )  # counts for the following two properties, computed at the first use
+    _unimplemented: unimplemented.UnimplementedFormats  # counts for the next two properties, at the first use
 
     @property
     def bitmap_blocks(self) -> dict[int, unimplemented.BitmapBlocks]:
@@ -71,12 +69,12 @@ class Structure:
         """Whether all elements of each diagonal are equal."""
         return self.period == 1
 
-    def row_quantile(self, share: float) -> int:
-        """Return the number of entries that this fraction of the rows does not exceed; 0.5 gives the median."""
+    def row_quantile(self, q: float) -> int:
+        """Return the number of entries that a fraction `q` of the rows does not exceed; 0.5 gives the median."""
         lengths, rows = self.row_lengths.T
         if not rows.sum():
             return 0
-        return int(lengths[np.searchsorted(np.cumsum(rows), share * rows.sum())])
+        return int(lengths[np.searchsorted(np.cumsum(rows), q * rows.sum())])
 
     @property
     def density(self) -> float:

@@ -219,7 +219,7 @@ def test_mistakes_are_named():
         ds.reordered(sp.csr_array((5, 3)))
     with pytest.raises(ValueError, match="reordered: A has 1 dimensions, expected 2"):
         ds.reordered(sp.coo_array(np.ones(3)))
-    with pytest.raises(TypeError, match="reordered: A is a ndarray, expected a SciPy sparse array or one of ours"):
+    with pytest.raises(TypeError, match="reordered: A is a ndarray, expected a sparse matrix of SciPy or diagsparse"):
         ds.reordered(np.eye(3))
     order = ds.reordered(ds.csr_array(np.eye(3)))
     with pytest.raises(ValueError, match="apply: A is 4 x 4, expected 3 x 3"):

@@ -188,7 +188,7 @@ def test_reasons_are_the_true_ones():
     A = gallery.stencil(5, (100, 100)).tocsr()
     asked = ds.recommend(ds.csr_array(random(20_000, 16)), formats=["sell"], products=10**6)
     assert asked.unchanged or asked.reason == "Of the requested formats, sell is the fastest."
-    assert ds.recommend(sp.csr_array([[2.5]])).reason.startswith("csr is equally fast, but products and sums in ")
+    assert ds.recommend(sp.csr_array([[2.5]])).reason.startswith("csr is equally fast, but products and sums of ")
     once = ds.recommend(ds.csr_array(A), products=1).reason
     assert "lie on" not in once and "for a single product the conversion costs more than it saves" in once
 

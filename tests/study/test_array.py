@@ -66,7 +66,7 @@ def test_errors_on_the_way_to_csr_are_raised(monkeypatch):
     def broken(given, where, who):
         raise ValueError("a defect")
 
-    monkeypatch.setattr(advice, "as_rows", broken)
+    monkeypatch.setattr(advice, "as_csr", broken)
     with raises(ValueError, "a defect"):
         ds.array(ds.gallery.stencil(5, (9, 9)))
 

@@ -25,7 +25,7 @@ def reason(ranked: Sequence[Candidate], current: Candidate, products: int, all_f
             " the conversion costs more than it saves."
         )
     elif best is not current and best.nearly_full and not quicker.nearly_full:
-        same = f"{quicker.name} is equally fast, but products and sums in {best.format} are diagonals again."
+        same = f"{quicker.name} is equally fast, but products and sums of {best.format} matrices remain diagonal."
         return same + _changes(best)
     return _of_layout(best, current, products, requested) + faster_later + _changes(best)
 

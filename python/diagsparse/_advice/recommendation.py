@@ -13,7 +13,7 @@ from .._matrix.sparse_array import SparseArray
 from .._show import columns, display
 from .._study.titles import TITLES
 from .candidate import Candidate
-from .candidates import as_rows, given_matrix
+from .candidates import as_csr, given_matrix
 from .variants import exact
 
 TIE = 1.1  #: a ratio of times up to which layouts count as equally fast: smaller ones cannot be measured reliably
@@ -86,16 +86,16 @@ class Recommendation:
         """The layouts whose total time is at most 10 % longer than that of the recommended one."""
         return [one for one in self.candidates[1:] if self.total_seconds(one) <= TIE * self.total_seconds(self.best)]
 
-    def total_seconds(self, one: Candidate) -> float:
+    def total_seconds(self, candidate: Candidate) -> float:
         """Return the seconds of the conversion and of all products."""
-        return one.total_seconds(self.products)
+        return candidate.total_seconds(self.products)
 
-    def break_even(self, one: Candidate | str) -> int | None:
-        """Return after how many products the conversion to a layout has saved time.
+    def break_even(self, candidate: Candidate | str) -> int | None:
+        """Return the number of products from which on the conversion to a layout saves time.
 
         Parameters
         ----------
-        one : Candidate or str
+        candidate : Candidate or str
             One of ``candidates``, or its name.
 
         Returns
@@ -108,20 +108,21 @@ class Recommendation:
         ValueError
             If no candidate has this name.
         TypeError
-            If `one` is neither a candidate nor a name.
+            If `candidate` is neither a candidate nor a name.
         """
-        if isinstance(one, str):
-            named = [each for each in self.candidates if each.name == one]
-            if not named:
+        if isinstance(candidate, str):
+            by_name = {each.name: each for each in reversed(self.candidates)}
+            if candidate not in by_name:
                 names = "; ".join(each.name for each in self.candidates)
-                raise ValueError(f"break_even: unknown layout {one!r}; expected one of: {names}")
-            one = named[0]
-        if not isinstance(one, Candidate):
-            raise TypeError(f"break_even: expected one of the candidates or its name, got {one!r}")
-        saved, more = self.current.product_seconds - one.product_seconds, one.conversion - self.current.conversion
-        if more <= 0:
+                raise ValueError(f"break_even: unknown layout {candidate!r}; expected one of: {names}")
+            candidate = by_name[candidate]
+        if not isinstance(candidate, Candidate):
+            raise TypeError(f"break_even: expected one of the candidates or its name, got {candidate!r}")
+        saved = self.current.product_seconds - candidate.product_seconds
+        cost = candidate.conversion - self.current.conversion
+        if cost <= 0:
             return 0 if saved >= 0 else None
-        return ceil(more / saved) if saved > 0 else None
+        return ceil(cost / saved) if saved > 0 else None
 
     def build(self, A: Any = None) -> Any:
         """Return the matrix, or another one, in the recommended layout, on the device of the recommendation.
@@ -157,7 +158,7 @@ class Recommendation:
         """
         if A is None:
             return self.best.build(self._csr)
-        csr = as_rows(given_matrix(A, "build"), get_backend(self.device), "build")
+        csr = as_csr(given_matrix(A, "build"), get_backend(self.device), "build")
         if self.best.narrow and not exact(csr, self.best.dtype):
             raise ValueError(f"build: {self.best.dtype} would round values of A; call recommend for this matrix")
         try:

@@ -107,10 +107,10 @@ class Statistics:
         """Yield possible periods: that of some rows in the middle, and the distances of neighbours in a grid."""
         m, longest, tried = self.csr.shape[0], 0, 0
         for rows in sorted({min(m, few) for few in _FEW}):
-            period, looked_at = self._period_of((m - rows) // 2, rows)
+            period, rows_read = self._period_of((m - rows) // 2, rows)
             if period > longest:
                 yield (longest := period)
-            tried = looked_at // 2  # a shorter one would have been found
+            tried = rows_read // 2  # a shorter one would have been found
         distances = np.unique(abs(self.offsets))
         yield from distances[(distances > max(longest, tried)) & (distances <= m // 2)][:_NEIGHBOURS].tolist()
 

@@ -53,7 +53,7 @@ def tuned(
             continue
         if csr._backend is not CPU:
             csr._core.synchronize(csr._backend.index)
-        before = candidates.before + (ordering(csr) if one.order else 0.0)
+        before = candidates.seconds_to_csr + (ordering(csr) if one.order else 0.0)
         conversion = 0.0 if one.matrix is not None else before + time.perf_counter() - start
         built[one] = _call(matrix, csr, op), conversion
     seconds = _seconds({one: call for one, (call, _) in built.items()}, csr)

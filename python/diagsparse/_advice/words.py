@@ -8,9 +8,9 @@ from .statistics import Statistics
 FULL = 0.9  #: fraction of stored elements above which diagonals are called full
 
 
-def percent(share: float) -> str:
+def percent(fraction: float) -> str:
     """Return a fraction in percent: ``95 %``, ``0.12 %``."""
-    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"
+    return f"{100 * fraction:.0f} %" if fraction >= 0.01 else f"{100 * fraction:.2g} %"
 
 
 def diagonals(count: int) -> str:
@@ -27,7 +27,7 @@ def bytes_each(nbytes: float, statistics: Statistics) -> str:
     """Return a sentence: the bytes per nonzero in a layout, and in csr."""
     nnz = max(1, statistics.csr.nnz)
     here, in_csr = digits(nbytes / nnz), digits(statistics.csr.nbytes / nnz)
-    return f"This takes {here} bytes per nonzero, compared with {in_csr} in csr."
+    return f"This needs {here} bytes per nonzero, compared with {in_csr} in csr."
 
 
 def positions_of_nonzeros(statistics: Statistics) -> str:

@@ -1,4 +1,4 @@
-"""Dense operands of a matrix on a GPU: arrays of CuPy, PyTorch, JAX and NumPy, and our own.
+"""Dense operands of a matrix on a GPU: arrays of CuPy, PyTorch, JAX and NumPy, and `DeviceArray`s.
 
 For an operand on the GPU the result stays there, as an array of the operand's library. An operand on the host is
 copied, and the result is a NumPy array. With out= and without a conversion, nothing is allocated and no call

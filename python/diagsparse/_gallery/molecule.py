@@ -105,9 +105,7 @@ def molecule_hamiltonian(
     two = ao2mo.restore(1, space.get_h2eff(), m)  # (pq|rs)
     one = _cleaned(one - np.einsum("prrq->pq", two) / 2, threshold).reshape(1, m * m)
     two = _cleaned(two.reshape(m * m, m * m), threshold)
-    pointers = 16 * sum(
-        comb(m, electrons) ** 2 for electrons in spins
-    )  # of matrices with a row for each pair of strings
+    pointers = 16 * sum(comb(m, electrons) ** 2 for electrons in spins)  # there is a row for each pair of strings
     require_free(int(_BYTES * _entries(two, m, spins)) + pointers, f"{n} determinants", hint=hint)
     # H = sum of one[pq] E_pq and of (pq|rs) E_pq E_rs / 2, where E_pq = E_pq of spin up + E_pq of spin down.
     (up, _, up_alone), (_, moved, down_alone) = (_of_one_spin(one, two, m, electrons) for electrons in spins)
@@ -155,9 +153,8 @@ def _of_one_spin(one: Any, two: Any, m: int, electrons: int) -> tuple[Any, Any, 
     )
     moved = two @ excitations
     stacked = (m * m * strings, strings)
-    alone = (
-        excitations.reshape(stacked).T @ moved.reshape(stacked) / 2
-    )  # E_qp is the transpose of E_pq, and (pq|rs) = (qp|rs)
+    # E_qp is the transpose of E_pq, and (pq|rs) = (qp|rs).
+    alone = excitations.reshape(stacked).T @ moved.reshape(stacked) / 2
     alone = alone + (one @ excitations).reshape((strings, strings))
     return excitations, moved, (alone + alone.T) / 2
 
@@ -170,9 +167,8 @@ def _entries(two: Any, m: int, spins: list[int]) -> float:
         count = np.full((m, m), strings * electrons * (m - electrons) / max(1, m * (m - 1)))
         np.fill_diagonal(count, strings * electrons / m)
         moves.append(count.ravel())
-    alone = sum(
-        comb(e, 1) * comb(m - e, 1) + comb(e, 2) * comb(m - e, 2) for e in spins
-    )  # one or two electrons of one spin move
+    # One or two electrons of the same spin move.
+    alone = sum(comb(e, 1) * comb(m - e, 1) + comb(e, 2) * comb(m - e, 2) for e in spins)
     return float(moves[0] @ ((two != 0) @ moves[1])) + comb(m, spins[0]) * comb(m, spins[1]) * (1 + alone)
 
 

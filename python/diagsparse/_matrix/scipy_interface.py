@@ -1,4 +1,4 @@
-"""Integration with `scipy.sparse`: `issparse` accepts our matrices, and matrices of both have ``to<format>()``."""
+"""Integration with `scipy.sparse`: `issparse` accepts matrices of diagsparse, and both libraries' have ``to<format>()``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 
 def add_methods(cls: Any, base: Any) -> None:
-    """Add the method that converts to this class to our matrices and to SciPy's."""
+    """Add the method that converts to this class to the matrices of diagsparse and SciPy."""
     setattr(base, f"to{cls.format}", _converter(cls.format))
     if not hasattr(sp.csr_array, f"to{cls.format}"):  # for SciPy's `asformat` and format=
         for scipy_class in (sp.sparray, sp.spmatrix):
@@ -17,7 +17,7 @@ def add_methods(cls: Any, base: Any) -> None:
 
 
 def _converter(format: str) -> Any:
-    """Return the method ``to<format>()`` of our matrices."""
+    """Return the method ``to<format>()`` of diagsparse's matrices."""
 
     def convert(self: Any, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> Any:
         return self.asformat(format, copy, max_bytes=max_bytes, **layout)
@@ -42,4 +42,4 @@ def join_scipy(cls: type) -> None:
     """Make `scipy.sparse.issparse` accept this class: register it with SciPy's most general base class."""
     kinds = [sp.csr_array, sp.csr_matrix, sp.dok_array]
     common = [c for c in sp.csr_array.__mro__ if isinstance(c, ABCMeta) and all(issubclass(k, c) for k in kinds)]
-    common[0].register(cls)  # as a base class of ours it would slow down every isinstance()
+    common[0].register(cls)  # as a base class it would slow down every isinstance()

@@ -14,7 +14,7 @@ def lines(s: Any, name: str) -> list[tuple[str, str]]:
     d = len(s.offsets)
     size = f"{s.shape[0]} x {s.shape[1]}   {s.dtype}   {s.nnz} nonzeros"
     span = f", from {s.offsets[0]} to {s.offsets[-1]}" if d else ""
-    share = f"{s.half_full} at least half full, with {_percent(s.half_full_fraction)} of the nonzeros"
+    half_full = f"{s.half_full} at least half full, with {_percent(s.half_full_fraction)} of the nonzeros"
     rows = f"{s.row_min} to {s.row_max} nonzeros, mean {s.row_mean:.2f}, median {s.row_quantile(0.5)}"
     bandwidth = f"bandwidth {s.bandwidth}{_after(s.bandwidth_rcm)}"
     blocks = f"8 x 8, {_percent(s.block_fill)} full"
@@ -22,7 +22,7 @@ def lines(s: Any, name: str) -> list[tuple[str, str]]:
     width = max(len(rows), len(blocks)) + 4
     return [
         (name, f"{size}   {_percent(s.density)} full"),
-        ("diagonals", f"{d} occupied{span}; {share}; {s.constant_diagonals} constant"),
+        ("diagonals", f"{d} occupied{span}; {half_full}; {s.constant_diagonals} constant"),
         ("bands", _bands(s)),
         ("rows", f"{rows:{width}}{bandwidth}"),
         ("blocks", f"{blocks:{width}}{occupied}"),
@@ -86,8 +86,8 @@ def _bands(s: Any) -> str:
     return f"{bands}, with {nonzeros} of the nonzeros; spread {spread}"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:{'.1f' if share >= 0.01 else '.2g'}} %"
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:{'.1f' if fraction >= 0.01 else '.2g'}} %"
 
 
 def _after(number: int | None) -> str:

@@ -25,7 +25,7 @@ class Diagonals(DiagonalModel):
     `square` is the time of a square relative to `hm`.
     """
 
-    both_ways = True
+    transposed_as_fast = True
 
     def __init__(self, format: str, cpu: Cost, gpu: Cost, square: float) -> None:
         super().__init__(

@@ -37,7 +37,7 @@ class Model(ABC):
         Costs of a product, by the names of the options, separated by blanks; "" for no options.
     """
 
-    both_ways = False  #: whether products with the transpose take equally long
+    transposed_as_fast = False  #: whether products with the transpose take equally long
     structured = True  #: whether the format is for matrices whose nonzeros have some structure
     bytes_known = True  #: whether its bytes follow from statistics that are known, otherwise they require a pass
 

@@ -40,9 +40,9 @@ class QuasiBands(Model):
         seconds, nbytes = squares.of_diagonals(chosen, len(chosen) * statistics.csr.shape[0], len)
         if not rest:
             return seconds, nbytes
-        share = min(1.0, _REST[0] + _REST[1] * rest / max(1, statistics.csr.nnz))
+        fraction = min(1.0, _REST[0] + _REST[1] * rest / max(1, statistics.csr.nnz))
         in_csr, csr_nbytes = squares.as_csr()
-        return seconds + share * in_csr, round(nbytes + share * csr_nbytes)
+        return seconds + fraction * in_csr, round(nbytes + fraction * csr_nbytes)
 
     def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return which fraction of the nonzeros lies in the bands."""

@@ -33,7 +33,7 @@ class Rows(Model):
     def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return that the matrix has no structure, and why the format is fast nevertheless."""
         if statistics.csr.shape[0] > 2 * statistics.csr.nnz:
-            return f"Most of the rows are empty, and {self.format} does not have to go through them."
+            return f"Most of the rows are empty, and {self.format} skips them."
         return f"The nonzeros lie on too many diagonals and in too many blocks: {self.format} {self._advantage(best)}."
 
     def _advantage(self, best: Candidate) -> str:

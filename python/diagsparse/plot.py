@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from inspect import cleandoc
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from ._backends.docstrings import completed_by
 from ._show import columns
 from ._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from ._study.plot_roofline import draw_roofline, roofline_inches
@@ -22,6 +22,8 @@ _ROOFLINE = 10.0  # width of a roofline in inches
 _WIDE = 40.0  # largest ratio of the slowest to the fastest time on a linear axis
 _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
 _PATH = """
+Parameters
+----------
 path : str or path
     The suffix determines the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
 
@@ -33,18 +35,12 @@ Path
 Raises
 ------
 ImportError
-    If matplotlib is not installed."""
-F = TypeVar("F", bound=Callable[..., Path])
-
-
-def _saving(plot: F) -> F:
-    """Complete the docstring of a function that saves a plot to a path, and returns the path."""
-    plot.__doc__ = plot.__doc__ and cleandoc(plot.__doc__) + _PATH
-    return plot
+    If matplotlib is not installed.
+"""
 
 
 # ---- comparisons --------------------------------------------------------------------------------------------------
-@_saving
+@completed_by(_PATH)
 def plot_comparisons(comparisons: Sequence[Any], path: str | Path) -> Path:
     """Plot comparisons: for each of them the times of both operations, the entries, and the diagonals.
 
@@ -65,7 +61,7 @@ def plot_comparisons(comparisons: Sequence[Any], path: str | Path) -> Path:
     return save(figure, path)
 
 
-@_saving
+@completed_by(_PATH)
 def plot_rooflines(comparisons: Sequence[Any], path: str | Path) -> Path:
     """Plot rooflines of comparisons: flops per second over flops per byte, below the limit of the memory bandwidth.
 
@@ -140,7 +136,7 @@ def _unit(seconds: float) -> tuple[float, str]:
 
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
-@_saving
+@completed_by(_PATH)
 def plot_structure(s: Any, path: str | Path) -> Path:
     """Plot the structure of a matrix: the positions of its entries, how full its diagonals are, and its row lengths.
 
@@ -169,7 +165,7 @@ _MARKS_OF = {  # label: colour, marker
 }  # fmt: skip
 
 
-@_saving
+@completed_by(_PATH)
 def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
     """Plot benchmark results: the speed of each contender, compared with the memory bandwidth of this machine.
 

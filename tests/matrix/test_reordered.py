@@ -224,5 +224,5 @@ def test_mistakes_are_named():
     order = ds.reordered(ds.csr_array(np.eye(3)))
     with pytest.raises(ValueError, match="apply: A is 4 x 4, expected 3 x 3"):
         order.apply(ds.csr_array((4, 4)))
-    with pytest.raises(TypeError, match="apply: A is a ndarray, expected a SciPy sparse array"):
+    with pytest.raises(TypeError, match="apply: A is a ndarray, expected a sparse matrix of SciPy"):
         order.apply(np.eye(3))

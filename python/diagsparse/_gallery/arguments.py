@@ -5,11 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import wraps
-from inspect import cleandoc, signature
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from .._backends.docstrings import completed_by
 
 Dtype = DTypeLike | None
 Format = str | None
@@ -18,22 +19,23 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
-_COMMON = {
-    "dtype": "dtype : dtype\n    float32, float64, complex64 or complex128.",
-    "seed": (
-        "seed : int, sequence of int or numpy.random.Generator, optional\n"
-        "    Anything that `numpy.random.default_rng` accepts. The same seed and dtype give the same matrix."
-    ),
-    "format": (
-        "format : str, optional\n    One of `diagsparse.formats()`. By default, the result is a SciPy sparse array."
-    ),
-}
+_COMMON = """
+Parameters
+----------
+dtype : dtype
+    float32, float64, complex64 or complex128.
+seed : int, sequence of int or numpy.random.Generator, optional
+    Anything that `numpy.random.default_rng` accepts. The same seed and dtype give the same matrix.
+format : str, optional
+    One of `diagsparse.formats()`, for a diagsparse matrix. By default, the result is a SciPy sparse array.
+"""
 
 
 def gallery_function(function: Callable[P, R]) -> Callable[P, R]:
-    """Complete the docstring of a function with the common parameters, and begin its errors with its name."""
+    """Document the common parameters of a function of the gallery, and begin its errors with its name."""
     name = f"gallery.{function.__name__}"
 
+    @completed_by(_COMMON)
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -43,18 +45,7 @@ def gallery_function(function: Callable[P, R]) -> Callable[P, R]:
                 error.args = (f"{name}: {error}",)
             raise
 
-    if function.__doc__:  # python -OO removes docstrings
-        call.__doc__ = _completed(cleandoc(function.__doc__), list(signature(function).parameters))
     return call
-
-
-def _completed(doc: str, parameters: list[str]) -> str:
-    """Return a docstring with the common parameters that it does not describe itself, and with the effect of format."""
-    described, title, rest = doc.partition("\n\nReturns\n-------\n")
-    common = [_COMMON[name] for name in parameters if name in _COMMON and f"\n{name} :" not in described]
-    returned, *others = rest.split("\n\n", 1)
-    returned += "\n    With `format`, a diagsparse matrix."
-    return "\n".join([described, *common]) + title + "\n\n".join([returned, *others])
 
 
 def checked_dtype(dtype: Dtype) -> np.dtype[Any]:

@@ -15,6 +15,7 @@ from .._arrays import device_dense, host_dense, owners, streams
 from .._arrays.host_dense import as_numpy, check_operand, refuse_part_of
 from .._backends.arguments import check_kernel
 from .._backends.backend import CPU
+from .._backends.docstrings import completed_by
 from .._backends.types import check_scalars, product_dtypes
 from . import operands
 from .base import CONJUGATED, TRANSPOSED, Base, M
@@ -78,6 +79,10 @@ def matvec(
     return _apply(a, a._op, a._shape, x, out, alpha, beta, kernel, "matvec", stream)
 
 
+@completed_by(
+    matvec, ("array_like, shape (n,) or (n, k)", "array_like, shape (m,) or (m, k)"),
+    ("array, shape (m,) or (m, k)", "array, shape (n,) or (n, k)"),
+)  # fmt: skip
 def rmatvec(
     a: Any,
     x: Any,
@@ -88,7 +93,7 @@ def rmatvec(
     kernel: str | None = None,
     stream: Any = None,
 ) -> Any:
-    """Return ``alpha A.H x + beta out``, the product with the adjoint; parameters as for `matvec`."""
+    """Return ``alpha A.H x + beta out``, the product with the adjoint."""
     op = a._op ^ (TRANSPOSED | CONJUGATED)
     return _apply(a, op, a._shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
 
@@ -200,8 +205,15 @@ def matmul(
 ) -> Any:
     """Return the sparse product ``A @ other``; `diagsparse.matmul` has more options.
 
-    With ``profile=True``, return ``(result, stages)``, where `stages` has the seconds of each stage, including the time
-    of the GPU.
+    Parameters
+    ----------
+    other : sparse matrix (of diagsparse, SciPy or CuPy), shape (n, k)
+        The right operand.
+    format, kernel, out, max_bytes, stream
+        As for `diagsparse.matmul`.
+    profile : bool
+        Whether to return ``(result, stages)``, where `stages` has the seconds of each stage, including the time of the
+        GPU.
     """
     if not isinstance(other, Base):
         other = operands.require_sparse(other, "matmul", "B", a._backend)

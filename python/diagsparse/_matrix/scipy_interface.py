@@ -1,4 +1,4 @@
-"""Integration with `scipy.sparse`: `issparse` accepts matrices of diagsparse, and both libraries' have ``to<format>()``."""
+"""Integration with `scipy.sparse`: `issparse` accepts matrices of diagsparse, which convert to and from SciPy's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from abc import ABCMeta
 from typing import Any
 
 import scipy.sparse as sp
+
+from .._backends.docstrings import completed_by
+from .conversions import asformat
+
+_ERRORS = """
+
+Raises
+------
+ValueError
+    If the format does not support a matrix of this shape.
+MemoryError
+    If the result and the temporary memory exceed `max_bytes` or the free memory."""
 
 
 def add_methods(cls: Any, base: Any) -> None:
@@ -23,8 +35,8 @@ def _converter(format: str) -> Any:
         return self.asformat(format, copy, max_bytes=max_bytes, **layout)
 
     convert.__name__ = f"to{format}"
-    convert.__doc__ = f"Return this matrix as `{format}_array`; see `asformat`."
-    return convert
+    convert.__doc__ = f"Return this matrix as `{format}_array`.{_ERRORS}"
+    return completed_by(asformat)(convert)
 
 
 def _scipy_converter(cls: Any) -> Any:

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from .._backends import memory
 from .._backends.backend import CPU
+from .._backends.docstrings import completed_by
 from .._backends.types import value_dtype
 from .construct import array
 from .convert import unpacked
@@ -67,10 +68,11 @@ def hstack(
     return _joined("hstack", positioned, (matrices[0].shape[0], at[-1]), format, dtype, max_bytes)
 
 
+@completed_by(hstack, ("number of rows", "number of columns"))
 def vstack(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Stack matrices vertically (row-wise); parameters as for `hstack`."""
+    """Stack matrices vertically (row-wise)."""
     matrices = _blocks("vstack", blocks)
     if len({a.shape[1] for a in matrices}) > 1:
         raise ValueError(f"vstack: shapes {[a.shape for a in matrices]}: expected equal numbers of columns")
@@ -79,13 +81,11 @@ def vstack(
     return _joined("vstack", positioned, (at[-1], matrices[0].shape[1]), format, dtype, max_bytes)
 
 
+@completed_by(hstack, (", with the same number of rows", ""))
 def block_diag(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Build a block diagonal matrix; parameters as for `hstack`.
-
-    The diagonals of square blocks continue from block to block.
-    """
+    """Build a block diagonal matrix. The diagonals of square blocks continue from block to block."""
     matrices = _blocks("block_diag", blocks)
     rows, cols = (np.cumsum([0, *(a.shape[i] for a in matrices)]).tolist() for i in (0, 1))
     positioned = list(zip(matrices, rows, cols, strict=False))

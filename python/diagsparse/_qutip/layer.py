@@ -73,9 +73,9 @@ def common_operations(cls: Any, functions: ModuleType) -> dict[Any, list[tuple]]
     """Return the operations that operators and states have in common, from the module of their functions."""
     return {
         qutip_data.add: [(cls, cls, cls, functions.add)],
-        qutip_data.sub: [(cls, cls, cls, functions.sub)],
+        qutip_data.sub: [(cls, cls, cls, partial(functions.add, scale=-1))],
         qutip_data.mul: [(cls, cls, functions.mul)],
-        qutip_data.neg: [(cls, cls, functions.neg)],
+        qutip_data.neg: [(cls, cls, partial(functions.mul, value=-1))],
         qutip_data.transpose: [(cls, cls, cls.transpose)],
         qutip_data.conj: [(cls, cls, cls.conj)],
         qutip_data.adjoint: [(cls, cls, cls.adjoint)],

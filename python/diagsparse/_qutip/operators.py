@@ -171,19 +171,9 @@ def scaled(matrix: SparseArray, factor: complex, outside: complex) -> SparseArra
     return matrix if factor == outside else matrix * plain_number(factor / outside)
 
 
-def sub(left: Sparse, right: Sparse) -> Sparse:
-    """Return ``left - right``."""
-    return add(left, right, -1)
-
-
 def mul(given: Sparse, value: complex) -> Sparse:
     """Return ``value`` times an operator; the matrix is shared."""
     return type(given)(given.matrix, given.factor * value)
-
-
-def neg(given: Sparse) -> Sparse:
-    """Return the negative of an operator; the matrix is shared."""
-    return mul(given, -1)
 
 
 def matmul(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
@@ -226,7 +216,7 @@ def iszero(given: Sparse, tol: float = -1) -> bool:
 
 def isherm(given: Sparse, tol: float = -1) -> bool:
     """Return whether an operator is Hermitian, up to a tolerance for each element."""
-    return given.shape[0] == given.shape[1] and iszero(sub(given, given.adjoint()), tol)
+    return given.shape[0] == given.shape[1] and iszero(add(given, given.adjoint(), -1), tol)
 
 
 def eigs(given: Sparse, *args: Any, **kwargs: Any) -> Any:

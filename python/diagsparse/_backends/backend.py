@@ -51,12 +51,7 @@ _EXPECTED = 'expected "cpu", "cuda" or "cuda:0", "cuda:1", ...'
 def get_backend(device: str | None, default: Backend = CPU) -> Backend:
     """Return the backend of a device name, `default` for None.
 
-    Raises
-    ------
-    CudaUnavailable
-        If the device cannot be used; the message says what is missing and what to install.
-    ValueError, TypeError
-        If `device` does not name a device.
+    Raise CudaUnavailable if the device cannot be used: the message says what is missing and what to install.
     """
     if device is None:
         return default

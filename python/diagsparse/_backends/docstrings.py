@@ -39,7 +39,8 @@ def _completed(doc: str, template: str, names: list[str]) -> str:
     entries = _entries(own.get("Parameters", ""))
     missing = set(names) - {name for line in entries for name in _names(line)}
     entries |= {line: text for line, text in _entries(other.get("Parameters", "")).items() if missing & _names(line)}
-    own["Parameters"] = "\n".join(entries.values())
+    order = sorted(entries, key=lambda line: min(names.index(name) for name in _names(line) if name in names))
+    own["Parameters"] = "\n".join(entries[line] for line in order)
     merged = {title: own.get(title) or other.get(title) for title in _TITLES} | own
     return "\n\n".join([intro, *(f"{title}\n{'-' * len(title)}\n{text}" for title, text in merged.items() if text)])
 

@@ -55,14 +55,8 @@ def write(file: IO[bytes], A: Any) -> None:
 def read(path: Path, limit: int) -> Any:
     """Return the matrix in a file: a SciPy sparse array or a `SparseArray`.
 
-    Raises
-    ------
-    ValueError
-        If the file was not written by one of the libraries.
-    MemoryError
-        If the arrays would need more than `limit` bytes.
-    ImportError
-        If the values are bfloat16 and ml_dtypes is not installed.
+    Raise ValueError if the file was not written by one of the libraries, MemoryError if the arrays would need more than
+    `limit` bytes, and ImportError if the values are bfloat16 and ml_dtypes is not installed.
     """
     with path.open("rb") as file:
         try:

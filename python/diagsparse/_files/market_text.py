@@ -100,10 +100,7 @@ class Header(NamedTuple):
 class Text:
     """An open file: its header, then its lines in chunks, which are validated before they are returned.
 
-    Raises
-    ------
-    ValueError
-        For errors in the text, here and in the methods. The message states the line.
+    Errors in the text raise ValueError, here and in the methods. The message states the line.
     """
 
     def __init__(self, path: Path, file: Any) -> None:

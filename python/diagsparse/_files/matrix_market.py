@@ -23,12 +23,8 @@ _LOGGER = logging.getLogger("diagsparse")
 def read(path: Path, limit: int, format: str) -> Any:
     """Return the matrix in a file as a SciPy `coo_array` with int64, uint64, float64 or complex128 values.
 
-    Raises
-    ------
-    ValueError
-        If the text is invalid. The message states the line.
-    MemoryError
-        If the matrix and its conversion to `format` would need more than `limit` bytes.
+    Raise ValueError with the number of the line if the text is invalid, and MemoryError if the matrix and its
+    conversion to `format` would need more than `limit` bytes.
     """
     with opened(path) as file:
         text = Text(path, file)

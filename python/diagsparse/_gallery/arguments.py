@@ -22,6 +22,12 @@ _DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "
 _COMMON = """
 Parameters
 ----------
+n : int
+    Order of the matrix.
+sites : int
+    Number of spins, at most 30.
+periodic : bool
+    Whether the last site is a neighbour of the first one, for 3 or more sites.
 dtype : dtype
     float32, float64, complex64 or complex128.
 seed : int, sequence of int or numpy.random.Generator, optional

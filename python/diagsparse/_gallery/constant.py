@@ -26,8 +26,6 @@ def tridiagonal(
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     lower, main, upper : number
         Values on the diagonals -1, 0 and 1. Diagonals with the value zero are not stored.
 

@@ -34,8 +34,6 @@ def ci_matrix(
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     reference_fraction : float
         Fraction of the columns in the reference region.
     reference_sparsity, expansion_sparsity : float

@@ -117,14 +117,10 @@ def heisenberg(
 
     Parameters
     ----------
-    sites : int
-        Number of spins, at most 30.
     couplings : sequence of 3 numbers
         jx, jy and jz.
     field : sequence of 3 numbers or arrays of shape (sites,)
         hx, hy and hz. A field along Y makes the result complex.
-    periodic : bool
-        Whether the last site is a neighbour of the first one, for 3 or more sites.
     dtype : dtype, optional
         By default float64 if the result is real, and complex128 otherwise.
 
@@ -169,14 +165,10 @@ def transverse_ising(
 
     Parameters
     ----------
-    sites : int
-        Number of spins, at most 30.
     coupling : float
         Coupling of neighbouring spins.
     field, longitudinal : number or array of shape (sites,)
         Transverse and longitudinal field, for all sites or for each of them.
-    periodic : bool
-        Whether the last site is a neighbour of the first one, for 3 or more sites.
     dtype : dtype, optional
         By default float64 if the result is real, and complex128 otherwise.
 
@@ -225,8 +217,6 @@ def bose_hubbard(
         Coefficients of the first two sums.
     potential : number or array of shape (sites,)
         Chemical potential, for all sites or for each of them.
-    periodic : bool
-        Whether the last site is a neighbour of the first one, for 3 or more sites.
 
     Returns
     -------

@@ -43,8 +43,6 @@ def quasi_band(
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     nnz_percentage : float
         Nonzeros in percent of all n^2 elements.
     band_percentage : float

@@ -17,8 +17,6 @@ def banded(n: int, kl: int, ku: int, *, dtype: Dtype = float, seed: Seed = None,
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     kl, ku : int
         Numbers of subdiagonals and superdiagonals. Those outside of the matrix are left out.
 
@@ -44,8 +42,6 @@ def triangular(n: int, lower: bool = True, *, dtype: Dtype = float, seed: Seed =
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     lower : bool
         Whether the lower or the upper triangle is filled.
 
@@ -66,11 +62,6 @@ def triangular(n: int, lower: bool = True, *, dtype: Dtype = float, seed: Seed =
 @gallery_function
 def hessenberg(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = None) -> Any:
     """Return a random upper Hessenberg matrix: the upper triangle and one subdiagonal.
-
-    Parameters
-    ----------
-    n : int
-        Order of the matrix.
 
     Returns
     -------
@@ -94,8 +85,6 @@ def random_diagonals(
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     count : int
         Number of diagonals.
     reach : float
@@ -131,11 +120,6 @@ def random_diagonals(
 @gallery_function
 def arrow(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = None) -> Any:
     """Return a random arrowhead matrix: first row, first column and main diagonal. It occupies all diagonals.
-
-    Parameters
-    ----------
-    n : int
-        Order of the matrix.
 
     Returns
     -------

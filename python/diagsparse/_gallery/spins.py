@@ -31,12 +31,8 @@ def spin_chain(
 
     Parameters
     ----------
-    sites : int
-        Number of spins, at most 30.
     coupling, field : float
         Coefficients of the two sums.
-    periodic : bool
-        Whether the last site is a neighbour of the first one, for 3 or more sites.
     model : {"ising", "xy", "heisenberg"}
         The Hamiltonian.
 

@@ -49,12 +49,7 @@ def convert(a: M, format: str, max_bytes: int | None = None) -> M:
 def in_rows(a: M, who: str) -> M:
     """Return `a` in csr, for reports and advice that count its entries.
 
-    Raises
-    ------
-    ValueError
-        For more rows or columns than csr can index.
-    MemoryError
-        If a packed matrix does not fit in full.
+    Raise ValueError for more rows or columns than csr can index, and MemoryError if the unpacked matrix does not fit.
     """
     what = f"{who}: A is {a!r}, whose entries are counted in {COMMON}"
     if default_format(a._shape) is not FORMATS[COMMON]:

@@ -18,11 +18,7 @@ def private(a: Any, who: str) -> tuple[Any, bool]:
     """Return a validated copy of a SciPy sparse object, and whether its entries are sorted without duplicates.
 
     The copy shares the values of `a`, but not the index arrays, so that no one can write to them after validation.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If its arrays are inconsistent, or indices are out of range.
+    Raise ValueError or TypeError if its arrays are inconsistent, or indices are out of range.
     """
     if len(a.shape) != 2:
         raise ValueError(f"{who}: got shape {a.shape}, expected two dimensions")

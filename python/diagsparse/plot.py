@@ -21,7 +21,7 @@ _WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and the
 _ROOFLINE = 10.0  # width of a roofline in inches
 _WIDE = 40.0  # largest ratio of the slowest to the fastest time on a linear axis
 _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
-_PATH = """
+_documented = completed_by("""
 Parameters
 ----------
 path : str or path
@@ -36,11 +36,11 @@ Raises
 ------
 ImportError
     If matplotlib is not installed.
-"""
+""")
 
 
 # ---- comparisons --------------------------------------------------------------------------------------------------
-@completed_by(_PATH)
+@_documented
 def plot_comparisons(comparisons: Sequence[Any], path: str | Path) -> Path:
     """Plot comparisons: for each of them the times of both operations, the entries, and the diagonals.
 
@@ -61,7 +61,7 @@ def plot_comparisons(comparisons: Sequence[Any], path: str | Path) -> Path:
     return save(figure, path)
 
 
-@completed_by(_PATH)
+@_documented
 def plot_rooflines(comparisons: Sequence[Any], path: str | Path) -> Path:
     """Plot rooflines of comparisons: flops per second over flops per byte, below the limit of the memory bandwidth.
 
@@ -136,7 +136,7 @@ def _unit(seconds: float) -> tuple[float, str]:
 
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
-@completed_by(_PATH)
+@_documented
 def plot_structure(s: Any, path: str | Path) -> Path:
     """Plot the structure of a matrix: the positions of its entries, how full its diagonals are, and its row lengths.
 
@@ -165,7 +165,7 @@ _MARKS_OF = {  # label: colour, marker
 }  # fmt: skip
 
 
-@completed_by(_PATH)
+@_documented
 def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
     """Plot benchmark results: the speed of each contender, compared with the memory bandwidth of this machine.
 

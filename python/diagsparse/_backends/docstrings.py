@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from inspect import cleandoc, signature
+from inspect import CO_VARARGS, CO_VARKEYWORDS, cleandoc
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,24 +25,33 @@ def completed_by(other: Callable[..., Any] | str, *replacements: tuple[str, str]
     template = cleandoc((other if isinstance(other, str) else other.__doc__) or "")
     for old, new in replacements:
         template = template.replace(old, new)
+    _, sections = _sections(template)
+    parameters = _entries(sections.pop("Parameters", ""))
 
     def decorate(function: F) -> F:
         if function.__doc__:  # python -OO removes docstrings
-            function.__doc__ = _completed(cleandoc(function.__doc__), template, list(signature(function).parameters))
+            function.__doc__ = _completed(cleandoc(function.__doc__), parameters, sections, _arguments(function))
         return function
 
     return decorate
 
 
-def _completed(doc: str, template: str, names: list[str]) -> str:
-    (intro, own), (_, other) = _sections(doc), _sections(template)
+def _completed(doc: str, parameters: dict[str, str], sections: dict[str, str], names: list[str]) -> str:
+    intro, own = _sections(doc)
     entries = _entries(own.get("Parameters", ""))
     missing = set(names) - {name for line in entries for name in _names(line)}
-    entries |= {line: text for line, text in _entries(other.get("Parameters", "")).items() if missing & _names(line)}
+    entries |= {line: text for line, text in parameters.items() if missing & _names(line)}
     order = sorted(entries, key=lambda line: min(names.index(name) for name in _names(line) if name in names))
     own["Parameters"] = "\n".join(entries[line] for line in order)
-    merged = {title: own.get(title) or other.get(title) for title in _TITLES} | own
+    merged = {title: own.get(title) or sections.get(title) for title in _TITLES} | own
     return "\n\n".join([intro, *(f"{title}\n{'-' * len(title)}\n{text}" for title, text in merged.items() if text)])
+
+
+def _arguments(function: Any) -> list[str]:
+    """Return the names of the parameters; `inspect.signature` would take most of the time of the import."""
+    code = getattr(function, "__wrapped__", function).__code__
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & CO_VARARGS)
+    return list(code.co_varnames[: count + bool(code.co_flags & CO_VARKEYWORDS)])
 
 
 def _sections(doc: str) -> tuple[str, dict[str, str]]:

@@ -19,7 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
-_COMMON = """
+_documented = completed_by("""
 Parameters
 ----------
 n : int
@@ -34,14 +34,14 @@ seed : int, sequence of int or numpy.random.Generator, optional
     Anything that `numpy.random.default_rng` accepts. The same seed and dtype give the same matrix.
 format : str, optional
     One of `diagsparse.formats()`, for a diagsparse matrix. By default, the result is a SciPy sparse array.
-"""
+""")
 
 
 def gallery_function(function: Callable[P, R]) -> Callable[P, R]:
     """Document the common parameters of a function of the gallery, and begin its errors with its name."""
     name = f"gallery.{function.__name__}"
 
-    @completed_by(_COMMON)
+    @_documented
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:

@@ -54,7 +54,7 @@ class Reordering:
         Returns
         -------
         SciPy sparse array or matrix, or SparseArray
-            A copy of A's class and dtype.  Explicit zeros are preserved, except in the diagonal formats.  A triangle
+            A copy of A's class and dtype. Explicit zeros are preserved, except in the diagonal formats. A triangle
             that represents a symmetric matrix is preserved; diagonals with a period are stored in full.
 
         Raises
@@ -68,7 +68,7 @@ class Reordering:
 
         Notes
         -----
-        The cost is O(nnz log nnz) time, and a few times the bytes of A in csr.  A matrix on a GPU is copied to the host
+        The cost is O(nnz log nnz) time, and a few times the bytes of A in csr. A matrix on a GPU is copied to the host
         and back.
         """
         require_matrix(A, "apply")
@@ -85,7 +85,7 @@ def reordered(A: Any) -> Reordering:
     """Compute an order of rows and columns in which a square matrix occupies fewer 8 x 8 blocks.
 
     This is the reverse Cuthill-McKee order of the pattern of A + A.T if it lowers the exact number of blocks, else the
-    identity.  `bmsparse_array` stores these blocks.
+    identity. `bmsparse_array` stores these blocks.
 
     Parameters
     ----------
@@ -96,8 +96,7 @@ def reordered(A: Any) -> Reordering:
     -------
     Reordering
         It has the ``permutation``, int64 of shape (n,), and the numbers of blocks ``blocks_before`` and
-        ``blocks_after``;
-        ``apply(A)`` returns the reordered matrix.
+        ``blocks_after``; ``apply(A)`` returns the reordered matrix.
 
     Raises
     ------
@@ -108,7 +107,7 @@ def reordered(A: Any) -> Reordering:
 
     Notes
     -----
-    The cost is O(nnz log nnz) time, on the host.  Only the pattern is reordered.
+    The cost is O(nnz log nnz) time, on the host. Only the pattern is reordered.
 
     Examples
     --------

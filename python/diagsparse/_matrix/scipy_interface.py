@@ -10,15 +10,6 @@ import scipy.sparse as sp
 from .._backends.docstrings import completed_by
 from .conversions import asformat
 
-_ERRORS = """
-
-Raises
-------
-ValueError
-    If the format does not support a matrix of this shape.
-MemoryError
-    If the result and the temporary memory exceed `max_bytes` or the free memory."""
-
 
 def add_methods(cls: Any, base: Any) -> None:
     """Add the method that converts to this class to the matrices of diagsparse and SciPy."""
@@ -35,8 +26,21 @@ def _converter(format: str) -> Any:
         return self.asformat(format, copy, max_bytes=max_bytes, **layout)
 
     convert.__name__ = f"to{format}"
-    convert.__doc__ = f"Return this matrix as `{format}_array`.{_ERRORS}"
-    return completed_by(asformat)(convert)
+    convert.__doc__ = (_convert.__doc__ or "").replace("<format>", format)
+    return convert
+
+
+@completed_by(asformat)
+def _convert(self: Any, copy: bool = False, *, max_bytes: int | None = None, **layout: Any) -> None:
+    """Return this matrix as `<format>_array`.
+
+    Raises
+    ------
+    ValueError
+        If the format does not support a matrix of this shape.
+    MemoryError
+        If the result and the temporary memory exceed `max_bytes` or the free memory.
+    """
 
 
 def _scipy_converter(cls: Any) -> Any:

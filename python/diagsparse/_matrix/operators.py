@@ -209,11 +209,13 @@ def matmul(
     ----------
     other : sparse matrix (of diagsparse, SciPy or CuPy), shape (n, k)
         The right operand.
-    format, kernel, out, max_bytes, stream
+    format, kernel, out, max_bytes
         As for `diagsparse.matmul`.
     profile : bool
         Whether to return ``(result, stages)``, where `stages` has the seconds of each stage, including the time of the
         GPU.
+    stream : optional
+        As for `matvec`.
     """
     if not isinstance(other, Base):
         other = operands.require_sparse(other, "matmul", "B", a._backend)

@@ -44,12 +44,6 @@ def _gather(core: Any, a: Any, axis: int) -> Any:
     return created
 
 
-def _zeros(core: Any, a: Any) -> Any:
-    created = core.empty(a.shape, a.dtype.name, a.device, "C")
-    created.fill(0)
-    return created
-
-
 class Product:
     """A product of a matrix on a GPU with a dense operand."""
 
@@ -68,14 +62,14 @@ class Product:
         check_scalars(result, self.alpha, self.beta, self.who)
         return wanted, result
 
-    def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
-        """Write the product to `target`, a `DeviceArray`; if it is None, to the array that ``make(order)`` returns."""
+    def run(self, x: Any, target: Any, allocate: Callable[[str], Any]) -> None:
+        """Write the product to `target`, a `DeviceArray`, or if it is None to the array that ``allocate(order)`` returns."""
         core = self.backend.core
         if target is None:
             if self.beta != 0:
                 raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
             axis = _axis(x)
-            y = make("C" if x.ndim == 1 or axis or _has_unit_stride(x, 1) else "F")
+            y = allocate("C" if x.ndim == 1 or axis or _has_unit_stride(x, 1) else "F")
             axis = _axis(y) if y.size and x.ndim == 2 and y.shape[1] > 1 else axis
         else:
             y, axis = target, _axis(target)
@@ -117,10 +111,10 @@ class _Chain(Product):
         result = chain_dtype(self.a.dtype, given, self.is_complex)
         return result, result
 
-    def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
+    def run(self, x: Any, target: Any, allocate: Callable[[str], Any]) -> None:
         core = self.backend.core
         if target is None:
-            target = make("C" if x.ndim == 1 or _axis(x) else "F")
+            target = allocate("C" if x.ndim == 1 or _axis(x) else "F")
         if not x.size:
             return
         fits = _has_unit_stride(target, 0) and not host_dense.overlaps_itself(target)
@@ -213,12 +207,12 @@ def _from_device(task: Product, owner: type[owners.AnyLibrary], x: Any, out: Any
         view = view.astype(wanted)
     created = None
 
-    def make(order: str) -> Any:
+    def allocate(order: str) -> Any:
         nonlocal created
         created = owner.empty(backend, task.result_shape(view), result, owner.order or order)
         return owner.view(core, created, backend.index) if owner is not owners.Jax else created
 
-    task.run(view, None if out is None else task.output(out, view, result), make)
+    task.run(view, None if out is None else task.output(out, view, result), allocate)
     owner.finish(backend)
     return owner.to_library(backend, created) if out is None else out
 
@@ -235,20 +229,20 @@ def _from_host(task: Product, x: Any, out: Any) -> Any:
     view = owners.upload(backend, x.astype(wanted, copy=False))
     created = None
 
-    def make(order: str) -> Any:
+    def allocate(order: str) -> Any:
         nonlocal created
         created = backend.core.empty(shape, result.name, backend.index, order)
         return created
 
     if not on_host:
-        task.run(view, task.output(out, view, result, "a NumPy array or "), make)
+        task.run(view, task.output(out, view, result, "a NumPy array or "), allocate)
         return out
     if out is None or task.beta == 0:
         task.beta = task.beta if out is None else 0
-        task.run(view, None, make)
+        task.run(view, None, allocate)
     else:
         created = owners.upload(backend, out)
-        task.run(view, created, make)
+        task.run(view, created, allocate)
     if out is None:
         return owners.download(created)
     out[...] = owners.download(created)

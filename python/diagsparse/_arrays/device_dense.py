@@ -44,6 +44,12 @@ def _gather(core: Any, a: Any, axis: int) -> Any:
     return created
 
 
+def _zeros(core: Any, a: Any) -> Any:
+    created = core.empty(a.shape, a.dtype.name, a.device, "C")
+    created.fill(0)
+    return created
+
+
 class Product:
     """A product of a matrix on a GPU with a dense operand."""
 
@@ -63,7 +69,7 @@ class Product:
         return wanted, result
 
     def run(self, x: Any, target: Any, allocate: Callable[[str], Any]) -> None:
-        """Write the product to `target`, a `DeviceArray`, or if it is None to the array that ``allocate(order)`` returns."""
+        """Write the product to `target`, a `DeviceArray`, or to the array that ``allocate(order)`` returns."""
         core = self.backend.core
         if target is None:
             if self.beta != 0:

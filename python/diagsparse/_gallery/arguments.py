@@ -60,7 +60,7 @@ def checked_dtype(dtype: Dtype) -> np.dtype[Any]:
     return result
 
 
-def whole(name: str, value: Any, meaning: str) -> int:
+def whole_number(name: str, value: Any, meaning: str) -> int:
     """Return an argument as an int; raise TypeError or ValueError unless it is a whole number >= 0."""
     if not hasattr(value, "__index__"):
         raise TypeError(f"{name} is {value!r}, expected {meaning}, a whole number")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, whole
+from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, whole_number
 from .construction import as_format, random_values, require_memory_for_entries
 
 
@@ -53,7 +53,7 @@ def blocked(
     >>> A.shape, A.blocks, A.mean_fill
     ((8000, 8000), 6400, 20.0)
     """
-    nnz, size, dtype = whole("nnz", nnz, "a count"), _size(size), checked_dtype(dtype)
+    nnz, size, dtype = whole_number("nnz", nnz, "a count"), _size(size), checked_dtype(dtype)
     require_memory_for_entries(nnz, dtype)
     grid = sparse.coo_array(pattern)
     rows, columns = (shape[i] if shape else size * grid.shape[i] for i in range(2))
@@ -72,7 +72,7 @@ def blocked(
 
 
 def _size(size: int) -> int:
-    if whole("size", size, "a count of rows") < 1:
+    if whole_number("size", size, "a count of rows") < 1:
         raise ValueError(f"size is {size}, expected a count of rows >= 1")
     return int(size)
 

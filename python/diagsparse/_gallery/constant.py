@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole
+from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole_number
 from .construction import as_format, from_constants, from_diagonals, require_memory, require_memory_for_entries
 
 _STENCILS = {3: (1, False), 5: (2, False), 7: (3, False), 9: (2, True), 27: (3, True)}  # points: dimensions, corners
@@ -41,7 +41,7 @@ def tridiagonal(
            [-1.,  2., -1.],
            [ 0., -1.,  2.]])
     """
-    n = whole("n", n, "an order")
+    n = whole_number("n", n, "an order")
     values = numbers("(lower, main, upper)", (lower, main, upper))
     return from_constants((n, n), np.arange(-1, 2), values, dtype, format)
 
@@ -116,7 +116,7 @@ def stencil(
         raise ValueError(f"points is {points!r}, expected one of {', '.join(map(str, _STENCILS))}")
     dimensions, corners = _STENCILS[points]
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,) * dimensions
-    grid = tuple(whole("shape", size, "a count of grid points") for size in sizes)
+    grid = tuple(whole_number("shape", size, "a count of grid points") for size in sizes)
     if len(grid) != dimensions:
         raise ValueError(f"shape is {grid}, but {points} points need a {dimensions}-D grid")
     if periodic and min(grid) < 3:

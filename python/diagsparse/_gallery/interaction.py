@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, require_fraction, whole
+from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, require_fraction, whole_number
 from .construction import as_format, random_values, require_memory_for_entries
 
 _SPREAD = 0.075  # relative standard deviation of the densities of the rows in the expansion space
@@ -58,11 +58,11 @@ def ci_matrix(
     >>> gallery.ci_matrix(1000, seed=0)[:, :100].nnz
     20000
     """
-    n, dtype = whole("n", n, "an order"), checked_dtype(dtype)
+    n, dtype = whole_number("n", n, "an order"), checked_dtype(dtype)
     require_fraction("reference_fraction", reference_fraction)
     require_fraction("reference_sparsity", reference_sparsity)
     require_fraction("expansion_sparsity", expansion_sparsity)
-    m = n if rows is None else whole("rows", rows, "a count")
+    m = n if rows is None else whole_number("rows", rows, "a count")
     if symmetric and m != n:
         raise ValueError(f"rows is {m}, but a symmetric matrix of order {n} has {n}")
     rng = np.random.default_rng(seed)
@@ -72,7 +72,7 @@ def ci_matrix(
     density = (1 - expansion_sparsity) * (1 + _SPREAD * rng.standard_normal(m))
     rest = rng.binomial(expansion, np.clip(density, 0, 1))
     columns = [
-        np.sort(np.concatenate((_some(rng, reference, leading), reference + _some(rng, expansion, more))))
+        np.sort(np.concatenate((_distinct(rng, reference, leading), reference + _distinct(rng, expansion, more))))
         for more in rest.tolist()
     ]
     pointers = np.concatenate(([0], np.cumsum(leading + rest)))
@@ -81,9 +81,9 @@ def ci_matrix(
     return as_format(_mirrored(csr) if symmetric else csr, format)
 
 
-def _some(rng: np.random.Generator, among: int, number: int) -> Any:
-    """Return `number` different random numbers below `among`."""
-    return rng.choice(among, number, replace=False, shuffle=False) if number else np.zeros(0, np.int64)
+def _distinct(rng: np.random.Generator, end: int, count: int) -> Any:
+    """Return `count` different random integers from 0 to `end` - 1."""
+    return rng.choice(end, count, replace=False, shuffle=False) if count else np.zeros(0, np.int64)
 
 
 def _mirrored(a: Any) -> Any:

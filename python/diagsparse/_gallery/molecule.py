@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .arguments import Dtype, Format, checked_dtype, gallery_function, whole
+from .arguments import Dtype, Format, checked_dtype, gallery_function, whole_number
 from .construction import as_format
 
 _BYTES = 64  # bytes per nonzero at the peak of the construction
@@ -121,7 +121,7 @@ def _space(mean_field: Any, orbitals: int | None, electrons: int | tuple[int, in
     """Return the number of included orbitals, and of included electrons of each spin."""
     molecule, available = mean_field.mol, mean_field.mo_coeff.shape[1]
     given = molecule.nelec if electrons is None else electrons
-    counts = [whole("electrons", n, "a count") for n in (given if isinstance(given, tuple | list) else [given])]
+    counts = [whole_number("electrons", n, "a count") for n in (given if isinstance(given, tuple | list) else [given])]
     core, odd = divmod(molecule.nelectron - sum(counts), 2)
     spins = counts if len(counts) > 1 else [(counts[0] + spin) // 2 for spin in (molecule.spin, -molecule.spin)]
     if len(spins) != 2 or core < 0 or odd or min(spins) < 0:
@@ -130,7 +130,7 @@ def _space(mean_field: Any, orbitals: int | None, electrons: int | tuple[int, in
             " pairs, those of the core, or (up, down)"
         )
     least, most = max(1, *spins), available - core
-    m = most if orbitals is None else whole("orbitals", orbitals, "a count")
+    m = most if orbitals is None else whole_number("orbitals", orbitals, "a count")
     if not least <= m <= most:
         raise ValueError(f"orbitals is {m}, expected {least} to {most}: of {available}, the core takes {core}")
     return m, spins

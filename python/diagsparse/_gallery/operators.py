@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole
+from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole_number
 from .construction import from_diagonals, require_memory
 
 _MOST_SITES = 30  # largest number of spins: 2**30 rows
@@ -137,7 +137,7 @@ def heisenberg(
            [ 0.,  2., -1.,  0.],
            [ 0.,  0.,  0.,  1.]])
     """
-    sites = _check_sites(whole("sites", sites, "a count of spins"))
+    sites = _check_sites(whole_number("sites", sites, "a count of spins"))
     for name, three in (("couplings", couplings), ("field", field)):
         if len(three) != 3:
             raise ValueError(f"{name} has {len(three)} elements, expected three, along X, Y and Z")
@@ -232,7 +232,10 @@ def bose_hubbard(
            [ 0., -1., -1.,  0.],
            [ 0.,  0.,  0., -3.]])
     """
-    sites, levels = whole("sites", sites, "a count of sites"), whole("levels", levels, "a count of levels")
+    sites, levels = (
+        whole_number("sites", sites, "a count of sites"),
+        whole_number("levels", levels, "a count of levels"),
+    )
     if levels < 1 or sites * np.log2(max(levels, 1)) > _MOST_SITES:
         raise ValueError(f"{levels} levels on {sites} sites, expected 1 to 2**{_MOST_SITES} states")
     hopping, interaction, dtype = float(hopping), float(interaction), checked_dtype(dtype)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, require_fraction, whole
+from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, require_fraction, whole_number
 from .construction import as_format, random_values, require_memory_for_entries
 
 Layout = Callable[[int, NDArray[np.bool_]], NDArray[np.int64]]
@@ -73,7 +73,7 @@ def quasi_band(
     >>> A.nnz
     20000
     """
-    n, dtype = whole("n", n, "an order"), checked_dtype(dtype)
+    n, dtype = whole_number("n", n, "an order"), checked_dtype(dtype)
     given = {"nnz_percentage": nnz_percentage, "band_percentage": band_percentage, "band_occupancy": band_occupancy}
     for name, percentage in given.items():
         if not 0 <= percentage <= 100:
@@ -87,7 +87,7 @@ def quasi_band(
     inside = round(nnz * band_percentage / 100)
     if inside and not band_occupancy:
         raise ValueError(f"band_occupancy is 0, but the bands contain {inside} nonzeros")
-    count = None if band_count is None else whole("band_count", band_count, "a count")
+    count = None if band_count is None else whole_number("band_count", band_count, "a count")
     if inside and count == 0:
         raise ValueError(f"band_count is 0, but the bands contain {inside} nonzeros")
     require_memory_for_entries(nnz, dtype)

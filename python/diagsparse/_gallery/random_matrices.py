@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, require_fraction, whole
+from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, require_fraction, whole_number
 from .construction import as_format, random_band, random_values, require_memory, require_memory_for_entries
 
 
@@ -30,9 +30,9 @@ def banded(n: int, kl: int, ku: int, *, dtype: Dtype = float, seed: Seed = None,
     >>> gallery.banded(5, 1, 2, seed=0).offsets
     array([-1,  0,  1,  2], dtype=int32)
     """
-    n = whole("n", n, "an order")
-    kl = whole("kl", kl, "a count of subdiagonals")
-    ku = whole("ku", ku, "a count of superdiagonals")
+    n = whole_number("n", n, "an order")
+    kl = whole_number("kl", kl, "a count of subdiagonals")
+    ku = whole_number("ku", ku, "a count of superdiagonals")
     return random_band(n, np.arange(-min(kl, n), min(ku, n) + 1), dtype, seed, format)
 
 
@@ -55,7 +55,7 @@ def triangular(n: int, lower: bool = True, *, dtype: Dtype = float, seed: Seed =
     >>> gallery.triangular(4, lower=False, seed=0).nnz
     10
     """
-    n = whole("n", n, "an order")
+    n = whole_number("n", n, "an order")
     return random_band(n, np.arange(1 - n, 1) if lower else np.arange(n), dtype, seed, format)
 
 
@@ -73,7 +73,7 @@ def hessenberg(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Forma
     >>> gallery.hessenberg(4, seed=0).nnz
     13
     """
-    n = whole("n", n, "an order")
+    n = whole_number("n", n, "an order")
     return random_band(n, np.arange(-1, n), dtype, seed, format)
 
 
@@ -106,7 +106,7 @@ def random_diagonals(
     >>> gallery.random_diagonals(1000, 9, seed=0).offsets.size
     9
     """
-    n, count = whole("n", n, "an order"), whole("count", count, "a count")
+    n, count = whole_number("n", n, "an order"), whole_number("count", count, "a count")
     require_fraction("reach", reach, "n")
     width = min(n - 1, round(1.04 * reach * n))
     if count > (available := max(0, 2 * width + 1)):
@@ -131,7 +131,7 @@ def arrow(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = N
     >>> gallery.arrow(4, seed=0).nnz
     10
     """
-    n = whole("n", n, "an order")
+    n = whole_number("n", n, "an order")
     dtype = checked_dtype(dtype)
     require_memory_for_entries(3 * n, dtype)
     rest, zero = np.arange(1, n), np.zeros(max(n - 1, 0), dtype=int)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arguments import Dtype, Format, checked_dtype, gallery_function, whole
+from .arguments import Dtype, Format, checked_dtype, gallery_function, whole_number
 from .operators import heisenberg
 
 _MODELS = {"ising": (True, False, "x"), "xy": (False, True, "z"), "heisenberg": (True, True, "z")}  # ZZ, XX + YY, field
@@ -47,7 +47,7 @@ def spin_chain(
     >>> gallery.spin_chain(3).offsets
     array([-4, -2, -1,  0,  1,  2,  4], dtype=int32)
     """
-    sites = whole("sites", sites, "a count of spins")
+    sites = whole_number("sites", sites, "a count of spins")
     if sites > 30:
         raise ValueError(f"sites is {sites}, expected at most 30 (2**30 rows)")
     if model not in _MODELS:

@@ -76,7 +76,7 @@ def test_diagonals_far_apart_go_by_row_tiles(format):
 
 
 def test_k_in_stretches():
-    """The packed columns of B would need 24 MB: k goes in two stretches."""
+    """The packed columns of B would take 24 MB: k goes in two stretches."""
     a, b = band(60, 1700, -60, 1700, 1), band(1700, 1700, -1700, 1700, 2)
     A, B = ds.hm_array(a), ds.hm_array(b)
     plan = ds.plan_matmul(A, B, kernel="dense_tiles")

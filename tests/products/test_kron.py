@@ -104,7 +104,7 @@ def test_scattered_diagonals_are_not_listed(monkeypatch):
 
 @pytest.mark.parametrize("format", [None, "dia", "hm", "csr", "mdia"])
 def test_a_result_beyond_the_limit_is_refused_before_anything_is_listed(format):
-    """All pairs of offsets would need 29 MB, and the values of both factors 0.8 MB."""
+    """All pairs of offsets would take 29 MB, and the values of both factors 0.8 MB."""
     a, b = ds.hm_array(np.ones((1, 6000))), ds.hm_array(np.ones((300, 300)))
     tracemalloc.start()
     try:

@@ -80,7 +80,7 @@ def test_a_plan_of_bands_grows_with_the_diagonals_and_not_with_their_pairs(forma
 
 @FORMATS
 def test_a_plan_of_a_dense_matrix_needs_no_room_for_its_pairs(format):
-    """Of 999 x 999 pairs, whose terms would need thirty megabytes."""
+    """Of 999 x 999 pairs, whose terms would take thirty megabytes."""
     A = ds.array(np.ones((500, 500)), format)
     plan = ds.plan_matmul(A, A, max_bytes=10 << 20)
     assert plan.workspace_nbytes < 200_000

@@ -12,6 +12,7 @@ from .._backends.memory import human
 from .._matrix.sparse_array import SparseArray
 from .._show import columns, display
 from .._study.titles import TITLES
+from . import words
 from .candidate import Candidate
 from .candidates import as_csr, given_matrix
 from .variants import exact
@@ -206,10 +207,9 @@ class Recommendation:
         return display.page(repr(self), [], display.table([*_HEAD, "total time"], rows), display.lines(self._notes()))
 
     def _title(self) -> str:
-        work = f"{self.products} products" if self.products != 1 else "a single product"
-        where = self.device if self.device != "cpu" else f"cpu, {self.threads} thread{'s' * (self.threads > 1)}"
+        where = self.device if self.device != "cpu" else f"cpu, {display.counted(self.threads, 'thread')}"
         matrix = f"{self.shape[0]} x {self.shape[1]}  {self.dtype}  {self.nnz} nonzeros"
-        return f"{matrix}   {work} {TITLES[self.op]}   {where}"
+        return f"{matrix}   {words.times(self.products)} {TITLES[self.op]}   {where}"
 
     def _shown(self) -> Sequence[Candidate]:
         first = self.candidates[:_SHOWN]
@@ -217,7 +217,7 @@ class Recommendation:
 
     def _cells(self, one: Candidate) -> list[str]:
         products = self.break_even(one)
-        after = "never" if products is None else f"{products} product{'s' * (products != 1)}"
+        after = "never" if products is None else display.counted(products, "product")
         time = columns.seconds(one.product_seconds) + (" measured" if one.measured is not None else "")
         return [
             one.name + (" (current)" if one.matrix is not None else ""),

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from .._show.columns import digits
+from .._show.columns import digits, percent
 from .statistics import Statistics
 
 FULL = 0.9  #: fraction of stored elements above which diagonals are called full
-
-
-def percent(fraction: float) -> str:
-    """Return a fraction in percent: ``95 %``, ``0.12 %``."""
-    return f"{100 * fraction:.0f} %" if fraction >= 0.01 else f"{100 * fraction:.2g} %"
 
 
 def diagonals(count: int) -> str:

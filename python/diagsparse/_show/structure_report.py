@@ -14,14 +14,14 @@ def lines(s: Any, name: str) -> list[tuple[str, str]]:
     d = len(s.offsets)
     size = f"{s.shape[0]} x {s.shape[1]}   {s.dtype}   {s.nnz} nonzeros"
     span = f", from {s.offsets[0]} to {s.offsets[-1]}" if d else ""
-    half_full = f"{s.half_full} at least half full, with {_percent(s.half_full_fraction)} of the nonzeros"
+    half_full = f"{s.half_full} at least half full, with {columns.percent(s.half_full_fraction, 1)} of the nonzeros"
     rows = f"{s.row_min} to {s.row_max} nonzeros, mean {s.row_mean:.2f}, median {s.row_quantile(0.5)}"
     bandwidth = f"bandwidth {s.bandwidth}{_after(s.bandwidth_rcm)}"
-    blocks = f"8 x 8, {_percent(s.block_fill)} full"
+    blocks = f"8 x 8, {columns.percent(s.block_fill, 1)} full"
     occupied = f"{s.blocks} occupied{_after(s.blocks_rcm)}"
     width = max(len(rows), len(blocks)) + 4
     return [
-        (name, f"{size}   {_percent(s.density)} full"),
+        (name, f"{size}   {columns.percent(s.density, 1)} full"),
         ("diagonals", f"{d} occupied{span}; {half_full}; {s.constant_diagonals} constant"),
         ("bands", _bands(s)),
         ("rows", f"{rows:{width}}{bandwidth}"),
@@ -81,13 +81,9 @@ def html(s: Any) -> str:
 def _bands(s: Any) -> str:
     b = s.bands
     diagonals = display.counted(b.diagonal_count, "diagonal")
-    bands = f"{b.band_count} with {diagonals}, {_percent(b.band_occupancy / 100)} full"
-    nonzeros, spread = _percent(b.band_percentage / 100), _percent(b.band_spread / 100)
+    bands = f"{b.band_count} with {diagonals}, {columns.percent(b.band_occupancy / 100, 1)} full"
+    nonzeros, spread = columns.percent(b.band_percentage / 100, 1), columns.percent(b.band_spread / 100, 1)
     return f"{bands}, with {nonzeros} of the nonzeros; spread {spread}"
-
-
-def _percent(fraction: float) -> str:
-    return f"{100 * fraction:{'.1f' if fraction >= 0.01 else '.2g'}} %"
 
 
 def _after(number: int | None) -> str:

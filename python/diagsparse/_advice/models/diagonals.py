@@ -8,6 +8,7 @@ from typing import Any
 from ..._formats.bands import Offsets
 from ..._formats.cdm import rows_for
 from ..._matrix.summary import Summary
+from ..._show import columns
 from .. import words
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
@@ -80,7 +81,7 @@ class Diagonals(DiagonalModel):
         gaps = "them with zeros in the gaps but without column indices"
         stored = "little more than their values" if full > words.FULL else gaps
         count = words.diagonals(len(statistics.offsets))
-        sentences = [f"{count} {words.percent(full)} full: {self.format} stores {stored}."]
+        sentences = [f"{count} {columns.percent(full)} full: {self.format} stores {stored}."]
         if "symmetry" in best.layout:
             sentences.append(f"Only one triangle is stored, because A is {best.layout['symmetry']}.")
         if (rows := best.layout.get("period")) == 1:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..._matrix.registry import FORMATS
 from ..._matrix.summary import Summary
+from ..._show import columns
 from .. import words
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
@@ -51,7 +52,7 @@ class MaskedDiagonals(DiagonalModel):
         symmetry = best.layout.get("symmetry")
         triangle = f" Only one triangle is stored, because A is {symmetry}." if symmetry else ""
         without = f"{self.format} stores them without {zeros}column indices"
-        return f"{words.diagonals(d)} {only}{words.percent(full)} full: {without}.{triangle}"
+        return f"{words.diagonals(d)} {only}{columns.percent(full)} full: {without}.{triangle}"
 
 
 MASKED_DIAGONALS = (

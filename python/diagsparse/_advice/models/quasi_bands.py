@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._matrix.summary import Summary
-from .. import words
+from ..._show import columns
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
 from ..squares import Squares
@@ -47,7 +47,7 @@ class QuasiBands(Model):
     def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return which fraction of the nonzeros lies in the bands."""
         chosen, rest = statistics.bands
-        on = words.percent(1 - rest / statistics.csr.nnz)
+        on = columns.percent(1 - rest / statistics.csr.nnz)
         many, them = (
             (f"{len(chosen)} nearly full diagonals contain", "these as diagonals")
             if len(chosen) != 1

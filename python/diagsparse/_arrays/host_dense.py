@@ -49,7 +49,7 @@ def operands(
         axis = _axis(x)
         y = np.empty((rows, x.shape[1]), dtype, "C" if has_unit_stride(x, 1) or axis else "F")
     else:
-        y = _checked_output(out, (rows, *x.shape[1:]), dtype, who)
+        y = checked_output(out, (rows, *x.shape[1:]), dtype, who)
         axis = _axis(y)
         if not has_unit_stride(y, axis) or overlaps_itself(y):
             y, axis = gather(y, axis), axis
@@ -63,7 +63,7 @@ def columns(x: np.ndarray, out: Any, who: str) -> tuple[np.ndarray, np.ndarray, 
     if out is None:
         target = np.empty(x.shape, x.dtype, "C" if x.ndim == 1 or _axis(x) else "F")
     else:
-        target = _checked_output(out, x.shape, x.dtype, who)
+        target = checked_output(out, x.shape, x.dtype, who)
     fits = has_unit_stride(target, 0) and not overlaps_itself(target)
     y = target if fits else np.empty(x.shape, x.dtype, "F")
     free = has_unit_stride(x, 0) and not np.may_share_memory(x, y)
@@ -104,7 +104,8 @@ def check_writeable(out: np.ndarray, who: str) -> None:
         raise ValueError(f"{who}: out is read-only")
 
 
-def _checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str) -> np.ndarray:
+def checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str) -> np.ndarray:
+    """Return an output; raise ValueError or TypeError unless it is a writeable NumPy array for the result."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{who}: out is {type(out).__name__}, expected a NumPy array")
     check_output(out.shape, out.dtype, shape, dtype, who)

@@ -55,7 +55,7 @@ class _Product(device_dense.Product):
         self.require_out(out)
         y = target = np.empty(self.result_shape(x), result) if out is None else out
         if out is not None:
-            host_dense._checked_output(out, self.result_shape(x), result, self.who)
+            host_dense.checked_output(out, self.result_shape(x), result, self.who)
             if not host_dense.has_unit_stride(out, 1) or host_dense.overlaps_itself(out):
                 y = np.array(out, order="C")
         if not host_dense.has_unit_stride(x, x.ndim - 1) or np.may_share_memory(x, y):

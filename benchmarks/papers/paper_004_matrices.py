@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import gallery
-from diagsparse._gallery.making import random_values
+from diagsparse._gallery.construction import random_values
 from diagsparse.io import read_floats
 
 from ..experiment import matrix_files

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from ._advice import offers
-from ._advice.candidate import Candidate
-from ._advice.candidates import Candidates, as_rows, given_matrix, seconds_to_rows
+from ._advice import variants
+from ._advice.candidates import Candidates, as_csr, given_matrix, seconds_to_csr
 from ._advice.machine import machine
+from ._advice.ranking import fitting_layouts, ranked_layouts, with_current
 from ._advice.reasons import reason
-from ._advice.recommendation import TIE, Recommendation
+from ._advice.recommendation import Recommendation
 from ._advice.tuning import tuned
 from ._backends import memory
 from ._backends.backend import CPU, Backend, get_backend
@@ -29,8 +28,6 @@ __all__ = ["Recommendation", "array", "recommend"]
 
 OPS = tuple(TITLES)  #: the operations that formats are recommended for
 _PRODUCTS, _LAST = 1000, 1 << 53
-_CHANGES = 1 / TIE  # largest time relative to the present layout at which another layout is recommended
-_SAME = 1.05  # among the layouts within this factor of the shortest time, the one with the fewest options is selected
 
 
 def recommend(
@@ -127,28 +124,28 @@ def recommend(
     where = get_backend(device, given._backend)
     if reorder and where is not CPU:
         raise ValueError(f"recommend: reorder=True is available on the cpu only, got device {where.name}")
-    csr = as_rows(given, where, "recommend")
-    candidates = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, given is not A))
-    base, requested = candidates.present(A, given), formats is not None
-    present = base if is_sparse(A) else None  # a dense array has no layout yet in which it could stay
+    csr = as_csr(given, where, "recommend")
+    candidates = Candidates(csr, machine(where), op, seconds_to_csr=seconds_to_csr(given, csr, given is not A))
+    current, requested = candidates.current(A, given), formats is not None
+    default = current if is_sparse(A) else None  # a dense array cannot keep its layout
     layouts = [*candidates.layouts(names, requested)]
-    layouts += offers.narrower(candidates, names, requested) if narrow else []
-    layouts += offers.reordered_layouts(candidates, names, requested) if reorder else []
-    fitting, left_out = _that_fit(layouts, csr, limit)
-    in_own_order = " in A's own order" * reorder
+    layouts += variants.narrower(candidates, names, requested) if narrow else []
+    layouts += variants.reordered_layouts(candidates, names, requested) if reorder else []
+    fitting, left_out = fitting_layouts(layouts, csr, limit)
+    original_order = " in the original order" * reorder
     why_not = {name: candidates.why_not(name) or candidates.too_large(name) for name in names} if requested else {}
-    left_out |= {name: why + in_own_order for name, why in why_not.items() if why}
-    ranked = _ranked(_with_present(base, fitting), present, count)
+    left_out |= {name: why + original_order for name, why in why_not.items() if why}
+    ranked = ranked_layouts(with_current(current, fitting), default, count)
     if tune:
-        measured = tuned(ranked, base, candidates, count, limit)
-        base = measured[0]
-        ranked = _ranked(measured, base if present else None, count)
+        measured = tuned(ranked, current, candidates, count, limit)
+        current = measured[0]
+        ranked = ranked_layouts(measured, current if default else None, count)
     best, all_fit = ranked[0], requested or not left_out
     return Recommendation(
         shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, device=where.name,
-        threads=candidates.machine.threads, base=base, candidates=ranked,
-        reason=reason(ranked, base, count, all_fit, requested),
-        offers=[] if narrow or best.order else offers.hints(candidates, best), left_out=left_out, _csr=csr,
+        threads=candidates.machine.threads, current=current, candidates=ranked,
+        reason=reason(ranked, current, count, all_fit, requested),
+        hints=[] if narrow or best.order else variants.hints(candidates, best), left_out=left_out, _csr=csr,
     )  # fmt: skip
 
 
@@ -227,13 +224,13 @@ def array(
     where = get_backend(device, given._backend)
     if (csr := _in_csr(given, where)) is None:
         return given.to(where.name)
-    candidates = Candidates(csr, machine(where), op, before=seconds_to_rows(given, csr, not ours))
-    base = candidates.present(given, given) if ours else None
-    fitting, _ = _that_fit(candidates.layouts(list(FORMATS)), csr, None)
-    layouts = _with_present(base, fitting)
+    candidates = Candidates(csr, machine(where), op, seconds_to_csr=seconds_to_csr(given, csr, not ours))
+    current = candidates.current(given, given) if ours else None
+    fitting, _ = fitting_layouts(candidates.layouts(list(FORMATS)), csr, None)
+    layouts = with_current(current, fitting)
     if not layouts:  # nothing fits in addition to the csr matrix
         return csr
-    built = _ranked(layouts, base, _PRODUCTS)[0].build(csr)
+    built = ranked_layouts(layouts, current, _PRODUCTS)[0].build(csr)
     assert isinstance(built, SparseArray)  # no other order was requested
     return built
 
@@ -247,7 +244,7 @@ def _in_csr(given: SparseArray, where: Backend) -> SparseArray | None:
     except ValueError:
         return None
     try:
-        return as_rows(given, where, "array")
+        return as_csr(given, where, "array")
     except MemoryError:
         return None
 
@@ -279,39 +276,3 @@ def _count(products: Any) -> int:
     if not 1 <= int(products) <= _LAST:
         raise ValueError(f"recommend: products={products}: expected 1 to 2^53")
     return int(products)
-
-
-def _that_fit(
-    layouts: Iterable[Candidate], csr: SparseArray, limit: int | None
-) -> tuple[list[Candidate], dict[str, str]]:
-    """Return the layouts that fit in memory in addition to csr, and why the others do not."""
-    fitting, out = [], {}
-    free, where = cache(memory.available_bytes), csr._backend
-    for one in layouts:
-        needed = one.nbytes + csr.nbytes * (one.format != COMMON)
-        if memory.fits(needed, limit, where, free):
-            fitting.append(one)
-        else:
-            most = f"{memory.human(free(where))} are free" if limit is None else "max_bytes is less"
-            out[one.name] = f"its conversion would need {memory.human(needed)}, {most}"
-    return fitting, out
-
-
-def _with_present(base: Candidate | None, layouts: list[Candidate]) -> list[Candidate]:
-    """Return the layouts, headed by the present one of the matrix."""
-    return layouts if base is None else [base, *(one for one in layouts if one.name != base.name)]
-
-
-def _ranked(layouts: list[Candidate], base: Candidate | None, products: int) -> list[Candidate]:
-    """Return the layouts by total time, but the recommended one first.
-
-    Among layouts that are equally fast, one with few options is recommended, and among these one that stores nearly
-    full diagonals.
-    """
-    by_time = sorted(layouts, key=lambda one: one.total(products))
-    best = by_time[0].total(products)
-    same = [one for one in by_time if one.total(products) <= _SAME * best]
-    first = min(same, key=lambda one: (one.complexity, not one.nearly_full, one.total(products)))
-    if base is not None and first.total(products) > _CHANGES * base.total(products):
-        first = base
-    return [first, *(one for one in by_time if one is not first)]

@@ -14,11 +14,11 @@ writing the result.
 
 from ._gallery.blocks import blocked
 from ._gallery.constant import stencil, toeplitz, tridiagonal
-from ._gallery.drawn import arrow, banded, hessenberg, random_diagonals, triangular
 from ._gallery.interaction import ci_matrix
 from ._gallery.molecule import molecule_hamiltonian
 from ._gallery.operators import bose_hubbard, heisenberg, pauli_sum, transverse_ising
 from ._gallery.quasi import quasi_band
+from ._gallery.random_matrices import arrow, banded, hessenberg, random_diagonals, triangular
 from ._gallery.spins import spin_chain
 
 __all__ = [

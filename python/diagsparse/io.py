@@ -116,12 +116,12 @@ def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) ->
     """Convert a SciPy matrix or a `SparseArray` to this format, through csr only if necessary."""
     if not is_from_scipy(loaded):
         loaded = loaded if dtype is None else loaded.astype(dtype, copy=False)
-        way = "csr" if format in ("csc", "coo") else format
-        return loaded.asformat(way, max_bytes=limit).asformat(format, max_bytes=limit)
+        intermediate = "csr" if format in ("csc", "coo") else format
+        return loaded.asformat(intermediate, max_bytes=limit).asformat(format, max_bytes=limit)
     if format == "coo" and loaded.format == "dia" and loaded.shape[0] > loaded.data.size:
         loaded = _entries(loaded)
-    way = format if format in ("csr", "csc", "coo") or loaded.format == "dia" else "csr"
-    return format_named(way).array(loaded, dtype=dtype, max_bytes=limit).asformat(format, max_bytes=limit)
+    intermediate = format if format in ("csr", "csc", "coo") or loaded.format == "dia" else "csr"
+    return format_named(intermediate).array(loaded, dtype=dtype, max_bytes=limit).asformat(format, max_bytes=limit)
 
 
 def _entries(a: Any) -> Any:

@@ -72,7 +72,7 @@ def time_calls(
     dict of name -> Timing
         The median and the minimum over the rounds.
     """
-    report = progress or silent
+    report = progress or no_progress
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -112,13 +112,13 @@ def _sample(call: Callable[[], Any], count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def silent(share: float, what: str) -> None:
+def no_progress(fraction: float, what: str) -> None:
     """Report no progress."""
 
 
 def portion(report: Progress, start: float, width: float) -> Progress:
     """Return a function that reports the progress of a part, which covers `width` of the whole from `start` on."""
-    return lambda share, what: report(start + width * share, what)
+    return lambda fraction, what: report(start + width * fraction, what)
 
 
 # ---- contenders ---------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def by_kernel(A: SparseArray, right: Any, kernel: str) -> Contender:
 
 
 def run_once(
-    contenders: Sequence[Contender], check: Callable[[Any], float], report: Progress = silent
+    contenders: Sequence[Contender], check: Callable[[Any], float], report: Progress = no_progress
 ) -> dict[str, Outcome]:
     """Run each contender once and check its result."""
     outcomes = {}
@@ -227,7 +227,7 @@ def floor_nbytes(*operands: Any) -> int:
     return sum(nbytes(one) for one in {id(one): one for one in operands}.values())
 
 
-class Crowd:
+class LoadMonitor:
     """Detects other work on the processors, by the time that the threads of this process wait (on Linux only)."""
 
     def __init__(self) -> None:

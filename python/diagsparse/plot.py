@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ._backends.docstrings import completed_by
 from ._show import columns
 from ._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
 from ._study.plot_roofline import draw_roofline, roofline_inches
@@ -20,27 +21,32 @@ _WIDTH, _WIDTHS = 15.0, (1.0, 1.0, 0.5, 0.95)  # of a picture in inches, and the
 _ROOFLINE = 10.0  # width of a roofline in inches
 _WIDE = 40.0  # largest ratio of the slowest to the fastest time on a linear axis
 _UNITS = ((1e-6, "us"), (1e-3, "ms"), (1.0, "s"))
+_documented = completed_by("""
+Parameters
+----------
+path : str or path
+    The suffix determines the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
+
+Returns
+-------
+Path
+    The path of the file.
+
+Raises
+------
+ImportError
+    If matplotlib is not installed.
+""")
 
 
 # ---- comparisons --------------------------------------------------------------------------------------------------
+@_documented
 def plot_comparisons(comparisons: Sequence[Any], path: str | Path) -> Path:
     """Plot comparisons: for each of them the times of both operations, the entries, and the diagonals.
 
     Parameters
     ----------
     comparisons : list of Comparison
-    path : str or path
-        The suffix determines the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
-
-    Returns
-    -------
-    Path
-        The path of the file.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     bars = [max([3, *(len(c.of(op)) for op in TITLES)]) for c in comparisons]
     figure = new_figure(_WIDTH, sum(1.6 + 0.27 * n for n in bars))
@@ -55,6 +61,7 @@ def plot_comparisons(comparisons: Sequence[Any], path: str | Path) -> Path:
     return save(figure, path)
 
 
+@_documented
 def plot_rooflines(comparisons: Sequence[Any], path: str | Path) -> Path:
     """Plot rooflines of comparisons: flops per second over flops per byte, below the limit of the memory bandwidth.
 
@@ -64,18 +71,6 @@ def plot_rooflines(comparisons: Sequence[Any], path: str | Path) -> Path:
     Parameters
     ----------
     comparisons : list of Comparison
-    path : str or path
-        The suffix determines the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
-
-    Returns
-    -------
-    Path
-        The path of the file.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     heights = [roofline_inches(c) for c in comparisons]
     figure = new_figure(_ROOFLINE, sum(heights))
@@ -116,18 +111,12 @@ def _draw_times(axes: Any, c: Any, op: str) -> None:
         else:
             axes.plot(most, position, color=ORANGE, marker=">", markersize=4)
         text = f" {columns.seconds(row.seconds)}   {columns.digits(row.ratio)}x"
-        axes.text(
-            max(row.seconds / scale, floor * (row.fraction > 1 and floor < most)),
-            position,
-            text,
-            va="center",
-            fontsize=8,
-        )
+        left = max(row.seconds / scale, floor * (row.fraction > 1 and floor < most))
+        axes.text(left, position, text, va="center", fontsize=8)
     reach = max(rows[-1].seconds / scale, *(min(most, row.floor_nbytes / c.bandwidth / scale) for row in rows))
     left, right = 0.0, 1.42 * reach
-    if (
-        rows[-1].seconds > _WIDE * rows[0].seconds
-    ):  # short bars would be invisible, for example those of a GPU next to a CPU
+    # Short bars would be invisible, for example those of a GPU next to a CPU.
+    if rows[-1].seconds > _WIDE * rows[0].seconds:
         left = min(min(row.seconds, row.floor_nbytes / c.bandwidth) for row in rows) / scale / 2
         right = reach * (reach / left) ** 0.4
         logarithmic(axes, "x")
@@ -147,6 +136,7 @@ def _unit(seconds: float) -> tuple[float, str]:
 
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
+@_documented
 def plot_structure(s: Any, path: str | Path) -> Path:
     """Plot the structure of a matrix: the positions of its entries, how full its diagonals are, and its row lengths.
 
@@ -154,18 +144,6 @@ def plot_structure(s: Any, path: str | Path) -> Path:
     ----------
     s : Structure
         The result of `analyze`.
-    path : str or path
-        The suffix determines the kind of file: `.png` (150 dpi), `.svg`, `.pdf`.
-
-    Returns
-    -------
-    Path
-        The path of the file.
-
-    Raises
-    ------
-    ImportError
-        If matplotlib is not installed.
     """
     widths = (0.6, 1.2, 0.7)
     figure = new_figure(11.0, 3.6)
@@ -187,6 +165,7 @@ _MARKS_OF = {  # label: colour, marker
 }  # fmt: skip
 
 
+@_documented
 def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
     """Plot benchmark results: the speed of each contender, compared with the memory bandwidth of this machine.
 
@@ -194,6 +173,11 @@ def plot_bench(report: dict[str, Any], path: str | Path) -> Path:
     second. For all contenders of a case, it refers to the bytes of the format that needs the fewest,
     so distances are ratios of times. Small cases, whose times consist mostly of the overhead of a
     call, are shown in separate panels.
+
+    Parameters
+    ----------
+    report : dict
+        The results of `diagsparse bench`, as in its JSON file.
     """
     rows = report["rows"]
     large = [row for row in rows if row["fraction"] is not None]
@@ -233,9 +217,7 @@ def _draw_cases(axes: Any, rows: list[dict[str, Any]], threads: int) -> None:
                 axes.plot([row[key] / 1e9] * 2, [-position - 0.4, -position + 0.4], style, color="black", lw=1.2)
         title += "   (lines: reads from memory; dotted: from an array of this size)"
     axes.set_title(title, fontsize=8.5, loc="left")
-    set_up_cases(
-        axes, names, "smallest number of bytes of any format / time (GB/s)" if large else "time of one call (us)"
-    )
+    set_up_cases(axes, names, "fewest bytes of any format / time (GB/s)" if large else "time of one call (us)")
 
 
 def set_up_cases(axes: Any, names: Sequence[str], label: str) -> None:

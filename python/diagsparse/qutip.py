@@ -34,9 +34,7 @@ def _created(arg: Any, shape: tuple[int, int] | None, copy: bool = True) -> Spar
     if shape is not None and tuple(shape) != arg.shape:
         raise ValueError(f"shapes do not match: {shape} and {arg.shape}")
     if arg.device != "cpu" and CudaSparse not in _data.to.dtypes:
-        message = (
-            f"Qobj: the matrix is on {arg.device}, which needs CuPy: pip install cupy-cuda13x, or pass A.to('cpu')"
-        )
+        message = f"Qobj: the matrix is on {arg.device}, which needs CuPy: pip install cupy-cuda13x, or use A.to('cpu')"
         raise ImportError(message, name="cupy")
     return (Sparse if arg.device == "cpu" else CudaSparse)(arg.copy() if copy else arg)
 
@@ -45,12 +43,8 @@ _data.create.add_creators([(_issparse, _created, 90)])
 _data.to.add_conversions(
     [
         (Sparse, _data.CSR, _operators.from_csr, 1),
-        (
-            _data.CSR,
-            Sparse,
-            _operators.to_csr,
-            3,
-        ),  # more expensive than back, so that mixed operations use the types of this library
+        # More expensive than the inverse, so that mixed operations use the types of this library.
+        (_data.CSR, Sparse, _operators.to_csr, 3),
         (_data.Dense, Sparse, _operators.to_dense, 3),
     ]
 )

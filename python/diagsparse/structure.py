@@ -15,7 +15,7 @@ from ._formats.packing import common_period
 from ._matrix.base import is_from_scipy
 from ._matrix.convert import convert, in_rows
 from ._matrix.operands import as_matrix
-from ._matrix.reordering import as_ours, count_blocks, cuthill_mckee, permuted_indices
+from ._matrix.reordering import as_sparse_array, count_blocks, cuthill_mckee, permuted_indices
 from ._matrix.sparse_array import SparseArray
 from ._matrix.summary import BLOCK
 from ._products.forecasts import memory_report
@@ -34,10 +34,10 @@ class Structure:
     nnz: int  # stored entries, explicit zeros among them, duplicates summed
     offsets: NDArray[np.int64]  # (D,) of the occupied diagonals, column - row, ascending
     counts: NDArray[np.int64]  # (D,) entries on each
-    filled: NDArray[np.float64]  # (D,) entries / length of the diagonal
+    fill: NDArray[np.float64]  # (D,) entries / length of the diagonal
     half_full: int  # diagonals that are at least half full
-    half_full_share: float  # entries on these diagonals / all entries
-    constant: int  # full diagonals whose elements are all equal
+    half_full_fraction: float  # entries on these diagonals / all entries
+    constant_diagonals: int  # full diagonals whose elements are all equal
     period: int | None  # rows after which all diagonals repeat; 0: no entries; 1: Toeplitz; None: no period found
     bands: bands.BandProperties  # of the bands, as defined in the paper on quasi-band matrices
     row_lengths: NDArray[np.int64]  # (k, 2): numbers of entries per row, ascending, and how many rows have each
@@ -52,29 +52,29 @@ class Structure:
     symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
     nbytes: dict[str, int | None]  # bytes in each format; None if it does not support the matrix
     cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, with the same aspect ratio
-    _surveyed: unimplemented.UnimplementedFormats  # counts for the following two properties, computed at the first use
+    _unimplemented: unimplemented.UnimplementedFormats  # counts for the next two properties, at the first use
 
     @property
     def bitmap_blocks(self) -> dict[int, unimplemented.BitmapBlocks]:
         """Number, fill and bytes of bitmap blocks of 4 x 4, 8 x 8 and 16 x 16; computed at the first use."""
-        return self._surveyed.bitmap_blocks
+        return self._unimplemented.bitmap_blocks
 
     @property
-    def others(self) -> dict[str, unimplemented.OtherFormat | None]:
+    def other_formats(self) -> dict[str, unimplemented.OtherFormat | None]:
         """What bsr, bcsd, msr and vbr would store, which are not implemented; computed at the first use."""
-        return self._surveyed.others
+        return self._unimplemented.others
 
     @property
     def toeplitz(self) -> bool:
         """Whether all elements of each diagonal are equal."""
         return self.period == 1
 
-    def row_quantile(self, share: float) -> int:
-        """Return the number of entries that this fraction of the rows does not exceed; 0.5 gives the median."""
+    def row_quantile(self, q: float) -> int:
+        """Return the number of entries that a fraction `q` of the rows does not exceed; 0.5 gives the median."""
         lengths, rows = self.row_lengths.T
         if not rows.sum():
             return 0
-        return int(lengths[np.searchsorted(np.cumsum(rows), share * rows.sum())])
+        return int(lengths[np.searchsorted(np.cumsum(rows), q * rows.sum())])
 
     @property
     def density(self) -> float:
@@ -83,11 +83,11 @@ class Structure:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields, including the properties of the bands, and the density as plain values, ready for JSON."""
-        names = [field.name for field in fields(self) if field.name not in ("cells", "_surveyed")]
+        names = [field.name for field in fields(self) if field.name not in ("cells", "_unimplemented")]
         values = {name: getattr(self, name) for name in names}
         values |= asdict(values.pop("bands")) | {"bytes": values.pop("nbytes")}
         values["bitmap_blocks"] = {size: asdict(one) for size, one in self.bitmap_blocks.items()}
-        values["others"] = {name: one and asdict(one) for name, one in self.others.items()}
+        values["other_formats"] = {name: one and asdict(one) for name, one in self.other_formats.items()}
         plain = {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in values.items()}
         return plain | {
             "shape": list(self.shape),
@@ -140,8 +140,8 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     -------
     Structure
         The report. Its bands are those of Vooturi and Kothapalli (2016): a band starts at a diagonal with more entries
-        than half the number of rows, and grows as long as at least 40 % of it is full. ``others`` is what BSR, BCSD,
-        MSR and VBR would store, which are not implemented.
+        than half the number of rows, and grows as long as at least 40 % of it is full. ``other_formats`` is what BSR,
+        BCSD, MSR and VBR would store, which are not implemented.
 
     Raises
     ------
@@ -155,9 +155,9 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     Notes
     -----
     Except for reverse Cuthill-McKee, the report needs O(nnz + m + n) time and memory in addition to the matrix in csr.
-    ``others`` and ``bitmap_blocks`` are computed when they are first used, which includes printing the report. Until
-    then the report holds a reference to the matrix in csr. Computing them needs 8 bytes per entry, or 4 per row and
-    column if this is more, and raises MemoryError if this memory is not available.
+    ``other_formats`` and ``bitmap_blocks`` are computed when they are first used, which includes printing the report.
+    Until then the report holds a reference to the matrix in csr. Computing them needs 8 bytes per entry, or 4 per row
+    and column if this is more, and raises MemoryError if this memory is not available.
 
     Examples
     --------
@@ -174,12 +174,12 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
     others      bsr 2 x 2 109 KB, bcsd 32 rows 49.2 KB, msr 70.3 KB, vbr 136 KB (not implemented)
     """
     A = A if isinstance(A, SparseArray) or is_from_scipy(A) else as_matrix(A, "analyze")
-    ours = as_ours(A, "analyze")
-    matrix = in_rows(ours, "analyze")
+    given = as_sparse_array(A, "analyze")
+    matrix = in_rows(given, "analyze")
     s, (m, n) = matrix._summary(), matrix.shape
     lengths = bands.lengths((m, n), s.offsets)
-    filled, row_lengths = s.fill / lengths, s.row_lengths
-    half_full = filled >= 0.5
+    fill, row_lengths = s.fill / lengths, s.row_lengths
+    half_full = fill >= 0.5
     host = matrix.to("cpu")
     host = host.copy() if host._op else host
     entries = host.to_scipy()
@@ -191,10 +191,10 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         nnz=s.entries,
         offsets=s.offsets,
         counts=s.fill,
-        filled=filled,
+        fill=fill,
         half_full=int(half_full.sum()),
-        half_full_share=float(s.fill[half_full].sum() / max(1, s.entries)),
-        constant=int((_same_values(entries, rows, s.offsets) & (s.fill == lengths)).sum()),
+        half_full_fraction=float(s.fill[half_full].sum() / max(1, s.entries)),
+        constant_diagonals=int((_same_values(entries, rows, s.offsets) & (s.fill == lengths)).sum()),
         bands=bands.properties((m, n), s.offsets, s.fill, bands.by_occupancy(m, s.offsets, s.fill)),
         period=_period(matrix),
         row_lengths=row_lengths,
@@ -207,9 +207,9 @@ def analyze(A: Any, *, rcm: bool = True) -> Structure:
         blocks_rcm=None if positions is None else count_blocks(*positions),
         block_fill=s.entries / max(1, s.blocks() * BLOCK**2),
         symmetry=s.symmetry or "none",
-        nbytes=memory_report(ours),
+        nbytes=memory_report(given),
         cells=_in_cells(entries),
-        _surveyed=unimplemented.UnimplementedFormats(host),
+        _unimplemented=unimplemented.UnimplementedFormats(host),
     )
 
 

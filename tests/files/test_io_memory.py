@@ -30,7 +30,7 @@ def test_a_small_file_that_promises_much(tmp_path):
     assert path.stat().st_size < 10**6
     with pytest.raises(
         MemoryError,
-        match=r"^bomb.mtx.gz: reading 67108864 entries of a 5 x 5 matrix would take 2.1 GB, the limit is 256 MB; "
+        match=r"^bomb.mtx.gz: reading 67108864 entries of a 5 x 5 matrix would need 2.1 GB, the limit is 256 MB; "
         "pass max_bytes= to change the limit",
     ):
         ds.read(path)
@@ -72,7 +72,7 @@ def test_the_forecast_holds(tmp_path, kind, format):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert ds.read(path, format=format, max_bytes=peak + 10**7).format == format
-    with pytest.raises(MemoryError, match=r"^a.mtx: reading .* would take .* the limit is .* max_bytes="):
+    with pytest.raises(MemoryError, match=r"^a.mtx: reading .* would need .* the limit is .* max_bytes="):
         ds.read(path, format=format, max_bytes=max(0, peak - 3 * 10**6))
 
 
@@ -80,7 +80,7 @@ def test_pointers_to_rows_count(tmp_path):
     path = text(tmp_path, market("coordinate real general", "2147483647 3 2\n2147483647 1 1.5\n7 3 2\n"), "tall.mtx")
     with pytest.raises(
         MemoryError,
-        match=r"^tall.mtx: reading 2 entries of a 2147483647 x 3 matrix would take 34.4 GB, the limit is .*; "
+        match=r"^tall.mtx: reading 2 entries of a 2147483647 x 3 matrix would need 34.4 GB, the limit is .*; "
         r'format="coo" does without pointers to rows, or pass max_bytes=',
     ):
         ds.read(path)
@@ -98,7 +98,7 @@ def test_wide_archives(tmp_path):
     sparse.save_npz(path, sparse.dia_array((np.ones((1, 1)), [0]), shape=(2**28, 2**28)))
     assert path.stat().st_size < 2000
     with pytest.raises(
-        MemoryError, match=r"^wide.npz: dia_array: 1 diagonal .* would take 2.1 GB, the limit is 256 MB"
+        MemoryError, match=r"^wide.npz: dia_array: 1 diagonal .* would need 2.1 GB, the limit is 256 MB"
     ):
         ds.read(path)
     tracemalloc.start()
@@ -112,7 +112,7 @@ def test_wide_archives(tmp_path):
     A = ds.read(path)
     assert A.row.tolist() == [5, 2**30] and A.values.tolist() == [2, 5]
     for format in ("csr", "hm"):
-        with pytest.raises(MemoryError, match=r"^wide.npz: .* would take .* the limit is 256 MB"):
+        with pytest.raises(MemoryError, match=r"^wide.npz: .* would need .* the limit is 256 MB"):
             ds.read(path, format=format)
 
 
@@ -129,7 +129,7 @@ def test_archives_that_hold_much(tmp_path):
             np.lib.format.write_array_header_1_0(member, {"descr": "<f8", "fortran_order": False, "shape": (2**25,)})
             for _ in range(256):
                 member.write(bytes(2**20))
-    with pytest.raises(MemoryError, match=r"^zeros.npz: the arrays in the file would take 268 MB, the limit is 256 MB"):
+    with pytest.raises(MemoryError, match=r"^zeros.npz: the arrays in the file would need 268 MB, the limit is 256 MB"):
         ds.read(path)
     assert ds.read(path, max_bytes=2**29).shape == (2**25, 2**25)
 
@@ -218,6 +218,6 @@ def test_the_machine_may_have_less(tmp_path, monkeypatch):
     monkeypatch.setattr(matrix_market, "_library", lambda: pytest.fail("the file was read"))
     monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda: 50)
     with pytest.raises(
-        MemoryError, match=r"^a.mtx: reading 1 entries of a 2 x 2 matrix would take 80 B, the limit is 50 B"
+        MemoryError, match=r"^a.mtx: reading 1 entries of a 2 x 2 matrix would need 80 B, the limit is 50 B"
     ):
         ds.read(path)

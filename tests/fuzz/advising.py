@@ -26,7 +26,7 @@ def recommendations(case: Case) -> None:
     given = A if case.chance(0.7) or case.device != "cpu" else sp.csr_array(exact)
     case.note(op, options, type(given).__name__)
     advice = ds.recommend(given, op, **options)
-    if not advice.stays:
+    if not advice.unchanged:
         made = advice.build()
         assert made.format == advice.format, f"format {made.format}, expected {advice.format}"
         same(made, exact)
@@ -79,13 +79,15 @@ def analyses(case: Case) -> None:
         assert got == value, f"{name}: {got}, expected {value}"
     full = [len(a[col - row == k]) == min(m, n - k) - max(0, -k) for k in offsets] if not drawn.large else []
     constant = [bool(whole) and len(np.unique(a[col - row == k])) == 1 for k, whole in zip(offsets, full, strict=False)]
-    assert drawn.large or made.constant == sum(constant), f"{made.constant} constant, expected {sum(constant)}"
+    assert drawn.large or made.constant_diagonals == sum(constant), (
+        f"{made.constant_diagonals} constant, expected {sum(constant)}"
+    )
     for size, blocks in made.bitmap_blocks.items():
         assert blocks.blocks == _blocks(row, col, size), f"{blocks.blocks} blocks of {size}"
     assert made.cells.sum() == len(a), f"{made.cells.sum()} entries in the picture"
     csr = sp.csr_array(entries)
     assert made.nbytes["csr"] == a.nbytes + 4 * len(a) + 8 * (m + 1), f"{made.nbytes['csr']} bytes of csr"
-    bsr = made.others["bsr"]
+    bsr = made.other_formats["bsr"]
     if bsr is not None and not m % (side := int(bsr.layout.split()[0])) and not n % side and len(a):
         assert csr.tobsr((side, side)).data.size == bsr.stored, f"bsr {bsr.layout}: {bsr.stored} values"
     assert str(made) and "<" in made._repr_html_() and json.dumps(made.to_dict())

@@ -43,7 +43,7 @@ def test_diags_that_do_not_fit():
         (lambda: ds.diags([[1.0], [2.0]], [0]), "2 diagonals for the offsets [0]"),
         (lambda: ds.diags([1.0, 2.0], [1, 1], shape=(3, 3)), "none twice"),
         (lambda: ds.diags({5: 1.0}, shape=(3, 3)), "offset 5 lies outside of a 3 x 3"),
-        (lambda: ds.diags({1: [1.0, 2, 3]}, shape=(3, 3)), "has 2 places, got 3"),
+        (lambda: ds.diags({1: [1.0, 2, 3]}, shape=(3, 3)), "has 2 elements, got 3"),
         (lambda: ds.diags({0: np.ones((2, 2))}, shape=(3, 3)), "shape (2, 2)"),
         (lambda: ds.diags({}), "pass shape="),
     ):
@@ -180,7 +180,11 @@ def test_diagonals_that_repeat(format):
 def test_periods_that_do_not_fit():
     for call, error, words in (
         (lambda: ds.diags({0: [1.0, 2, 1, 3]}, shape=(4, 4), period=2), ValueError, "do not repeat after period=2"),
-        (lambda: ds.diags({0: [1.0, 2, 1]}, shape=(4, 4), period=2), ValueError, "4 places and repeats after 2, got 3"),
+        (
+            lambda: ds.diags({0: [1.0, 2, 1]}, shape=(4, 4), period=2),
+            ValueError,
+            "4 elements and repeats after 2, got 3",
+        ),
         (lambda: ds.diags({0: 1.0}, shape=(4, 4), period=0), ValueError, "period=0: expected 1 to 2^31 - 1"),
         (lambda: ds.diags({0: 1.0}, shape=(4, 4), period="auto"), TypeError, "period='auto'"),
         (lambda: ds.diags([1.0, 2.0], period=2), ValueError, "period=2 without shape="),

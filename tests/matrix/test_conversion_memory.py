@@ -81,6 +81,6 @@ def test_a_limit_is_that_of_the_peak(source):
             told = ds.forecast("convert", V, format=target)
             assert V.asformat(target, max_bytes=told.total_nbytes).nbytes == told.result_nbytes
             passing = r"temporary\)" if told.workspace_nbytes else ""
-            words = rf"_array: .* would take \d.*{passing}, the limit is \d.* max_bytes="
+            words = rf"_array: .* would need \d.*{passing}, the limit is \d.* max_bytes="
             with pytest.raises(MemoryError, match=words):
                 V.asformat(target, max_bytes=told.total_nbytes - 1)

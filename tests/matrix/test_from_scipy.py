@@ -248,7 +248,7 @@ def test_other_formats_say_what_they_cannot_hold_at_once():
                 with pytest.raises(ValueError, match=f"^{format}_array: .*(stay below 2.31|square)"):
                     ds.array(given, format)
     small = sp.coo_array(([1.0], ([2**33], [2**33])), shape=(2**34, 2**34))
-    with pytest.raises(MemoryError, match=r"hm_array: 1 diagonal of a 17179869184 x 17179869184 matrix .*would take"):
+    with pytest.raises(MemoryError, match=r"hm_array: 1 diagonal of a 17179869184 x 17179869184 matrix .*would need"):
         ds.hm_array(small, max_bytes=10**6)
 
 
@@ -291,5 +291,5 @@ def test_entries_of_many_columns_are_forecast_with_what_finds_their_diagonals(dt
     ds.hm_array(a, dtype=dtype, max_bytes=A.nbytes + 37 * n)
     with pytest.raises(MemoryError, match=r"hm_array: 3 diagonals .* of it temporary"):
         ds.hm_array(a, dtype=dtype, max_bytes=A.nbytes + 30 * n)
-    with pytest.raises(MemoryError, match=r"hm_array: the offsets of 100000 entries would take (1.6|2.0) MB"):
+    with pytest.raises(MemoryError, match=r"hm_array: the offsets of 100000 entries would need (1.6|2.0) MB"):
         ds.hm_array(a, dtype=dtype, max_bytes=10**6)

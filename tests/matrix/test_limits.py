@@ -98,7 +98,7 @@ BUILDERS = """
         try:
             made = run()
         except MemoryError as error:
-            assert "would take" in str(error) and "are free" in str(error), f"{name}: {error!r}"
+            assert "would need" in str(error) and "are free" in str(error), f"{name}: {error!r}"
             assert time.perf_counter() - start < 5, name
             return
         except ValueError as error:
@@ -244,7 +244,7 @@ def test_the_limit_names_the_numbers(format):
     cls, nbytes, small = getattr(ds, f"{format}_array"), ds.memory_report(a)[format], 10**9
     diagonal = format in ("dia", "hm", "cdm", "mdia")
     assert (nbytes > small) == diagonal
-    of = r"\d+ diagonals.*400000 x 400000.*[TG]B" if diagonal else r"400000 x 400000.* would take .*\d MB"
+    of = r"\d+ diagonals.*400000 x 400000.*[TG]B" if diagonal else r"400000 x 400000.* would need .*\d MB"
     with pytest.raises(MemoryError, match=rf"{format}_array: .*{of}"):
         cls(a, max_bytes=min(nbytes - 1, small))
     if not diagonal:
@@ -255,7 +255,7 @@ def test_the_limit_names_the_numbers(format):
 def test_pointers_of_an_empty_matrix_count(format, monkeypatch):
     A = ds.hm_array((2**31 - 2,) * 2)
     monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 1 << 30)
-    with raises(MemoryError, "would take", "1.1 GB"):
+    with raises(MemoryError, "would need", "1.1 GB"):
         A.asformat(format)
 
 

@@ -86,7 +86,7 @@ def test_a_sum_of_few_values_takes_no_vector():
     assert (1j * one).conj().sum() == -5j
     assert ds.hm_array((m, m)).trace() == ds.hm_array((m, m)).sum() == 0
     for A in (one, ds.hm_array((m, m)), ds.dia_array((np.ones((1, 1)), [0]), shape=(m, m), period=1, align="row")):
-        with raises(MemoryError, "diagonal: offset 0 would take 8000 TB"):
+        with raises(MemoryError, "diagonal: offset 0 would need 8000 TB"):
             A.diagonal()
 
 
@@ -94,7 +94,7 @@ def test_rows_that_a_report_reads_are_forecast(monkeypatch):
     m = 2 * 10**9
     A = ds.coo_array(FEW, shape=(m, m))
     monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda backend=None: 1 << 30)
-    with raises(MemoryError, "coo_array: its rows", "would take", "GB"):
+    with raises(MemoryError, "coo_array: its rows", "would need", "GB"):
         ds.memory_report(A)
 
 
@@ -121,7 +121,7 @@ def test_copies_of_diagonals_are_forecast(format, monkeypatch):
     A = ds.array(ds.gallery.tridiagonal(50), format)
     monkeypatch.setattr("diagsparse._backends.memory.SMALL", 0)
     monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda backend=None: 8 * 49)
-    with raises(MemoryError, "would take", "392 B are free"):
+    with raises(MemoryError, "would need", "392 B are free"):
         A.diagonal()
 
 

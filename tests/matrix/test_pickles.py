@@ -71,7 +71,7 @@ def test_pickles_with_damaged_words(format):
         format, parts, shape, _, packing = state_of(A)
         refuse_state(format, parts, shape, op, packing, words=["op"])
     for wrong in (None, [], list(parts.values()), tuple(parts)):
-        refuse_state(format, wrong, shape, 0, packing, words=["parts"])
+        refuse_state(format, wrong, shape, 0, packing, words=["component arrays"])
     for other in ("nope", None, 7, "hm\0", ""):
         refuse_state(other, parts, shape, 0, [])
 

@@ -35,7 +35,7 @@ def check(A, a, order, B):
     expected = sp.csr_array(a)[p][:, p]
     assert type(B) is type(A) and B.dtype == A.dtype and B.device == A.device
     assert np.array_equal(B.toarray(), expected.toarray(), equal_nan=True)
-    assert (order.before, order.after) == (blocks(a), blocks(expected))
+    assert (order.blocks_before, order.blocks_after) == (blocks(a), blocks(expected))
 
 
 @EACH_DTYPE
@@ -45,7 +45,7 @@ def test_as_in_scipy(device, format, dtype):
     A = ds.array(a, format, device=device)
     order = ds.reordered(A)
     check(A, a, order, B := order.apply(A))
-    assert order.after < order.before
+    assert order.blocks_after < order.blocks_before
     x, y = random(101, dtype, "x"), np.empty(101, dtype)
     y[order.permutation] = to_host(B @ x[order.permutation])
     assert np.allclose(y, a @ x, rtol=1e-4 if np.dtype(dtype).char in "fF" else 1e-12)
@@ -83,7 +83,7 @@ def test_one_triangle_stays_one(device, format, symmetry, dtype):
     for view, seen in ((A, a), (A.T, a.T), (A.conj(), a.conj())):
         check(A, seen, order, B := order.apply(view))
         assert B.symmetry == symmetry and (format == "ellcsr" or B.nbytes < B.unpacked().nbytes)
-    assert order.after < order.before
+    assert order.blocks_after < order.blocks_before
 
 
 def test_one_triangle_with_short_columns():
@@ -132,9 +132,9 @@ def test_scipys_stay_scipys(container, kind):
     a = kind(band(30)).asformat(container)
     order = ds.reordered(a)
     B, p = order.apply(a), order.permutation
-    assert type(B) is type(a) and B.dtype == a.dtype and order.after < order.before
+    assert type(B) is type(a) and B.dtype == a.dtype and order.blocks_after < order.blocks_before
     assert np.array_equal(B.toarray(), a.toarray()[p][:, p])
-    assert order.after == blocks(B)
+    assert order.blocks_after == blocks(B)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.longdouble])
@@ -148,7 +148,7 @@ def test_scipys_types(dtype):
 def test_duplicates_are_one_entry():
     a = sp.coo_array((np.ones(900), (np.repeat([0, 8, 16], 300), np.repeat([16, 0, 8], 300))), shape=(17, 17))
     order = ds.reordered(a)
-    assert (order.before, order.after) == (3, blocks(order.apply(a)))
+    assert (order.blocks_before, order.blocks_after) == (3, blocks(order.apply(a)))
     assert a.nnz == 900  # as it was
 
 
@@ -165,7 +165,7 @@ def test_one_by_one(device):
     A = ds.bmsparse_array(np.array([[3.0]]), device=device)
     order = ds.reordered(A)
     check(A, np.array([[3.0]]), order, order.apply(A))
-    assert (order.before, order.after) == (1, 1)
+    assert (order.blocks_before, order.blocks_after) == (1, 1)
 
 
 @pytest.mark.parametrize("n", [30, 63, 64, 65, 200])
@@ -173,8 +173,8 @@ def test_one_by_one(device):
 def test_a_shuffled_band(n, reach):
     a = shuffled(ds.gallery.banded(n, reach, reach, seed=1), n)
     order = ds.reordered(a)
-    assert (order.before, order.after) == (blocks(a), blocks(order.apply(a)))
-    assert order.after < order.before
+    assert (order.blocks_before, order.blocks_after) == (blocks(a), blocks(order.apply(a)))
+    assert order.blocks_after < order.blocks_before
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -186,7 +186,7 @@ def test_never_more_blocks(seed):
     order = ds.reordered(a)
     p = reverse_cuthill_mckee(a) if a.nnz else np.arange(n)
     there, here = blocks(a[p][:, p]), blocks(a)
-    assert (order.before, order.after) == (here, min(here, there))
+    assert (order.blocks_before, order.blocks_after) == (here, min(here, there))
     assert np.array_equal(order.permutation, p if there < here else np.arange(n))
 
 
@@ -196,7 +196,7 @@ def test_the_order_stays_where_the_count_does_not_fall(device):
     assert blocks(a[p][:, p]) > blocks(a)
     A = ds.bmsparse_array(a, device=device)
     order = ds.reordered(A)
-    assert order.after == order.before == A.blocks and np.array_equal(order.permutation, np.arange(1200))
+    assert order.blocks_after == order.blocks_before == A.blocks and np.array_equal(order.permutation, np.arange(1200))
     B = order.apply(A)
     B.values = 0
     assert np.array_equal(A.toarray(), a.toarray())  # B has values of its own
@@ -219,10 +219,10 @@ def test_mistakes_are_named():
         ds.reordered(sp.csr_array((5, 3)))
     with pytest.raises(ValueError, match="reordered: A has 1 dimensions, expected 2"):
         ds.reordered(sp.coo_array(np.ones(3)))
-    with pytest.raises(TypeError, match="reordered: A is a ndarray, expected a SciPy sparse array or one of ours"):
+    with pytest.raises(TypeError, match="reordered: A is a ndarray, expected a sparse matrix of SciPy or diagsparse"):
         ds.reordered(np.eye(3))
     order = ds.reordered(ds.csr_array(np.eye(3)))
     with pytest.raises(ValueError, match="apply: A is 4 x 4, expected 3 x 3"):
         order.apply(ds.csr_array((4, 4)))
-    with pytest.raises(TypeError, match="apply: A is a ndarray, expected a SciPy sparse array"):
+    with pytest.raises(TypeError, match="apply: A is a ndarray, expected a sparse matrix of SciPy"):
         order.apply(np.eye(3))

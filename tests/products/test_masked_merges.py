@@ -155,7 +155,7 @@ def test_a_sum_that_does_not_fit(monkeypatch):
     A = ds.mdia_array(ds.gallery.heisenberg(14))
     monkeypatch.setattr(memory, "available_bytes", lambda backend: 1 << 20)
     monkeypatch.setattr(memory, "SMALL", 0)
-    with pytest.raises(MemoryError, match=r"the sum of .* would take .*, 1\.0 MB are free"):
+    with pytest.raises(MemoryError, match=r"the sum of .* would need .*, 1\.0 MB are free"):
         A + A
 
 

@@ -244,7 +244,7 @@ def test_new_values_that_do_not_fit_beside_those_of_the_last_call(operand, monke
     with monkeypatch.context() as short:
         short.setattr(memory, "SMALL", 0)
         short.setattr(memory, "available_bytes", lambda backend=None: A.values.nbytes - 1)
-        with raises(MemoryError, "plan: the values of ", f"would take {A.values.nbytes} B"):
+        with raises(MemoryError, "plan: the values of ", f"would need {A.values.nbytes} B"):
             plan(out=out)
     assert np.array_equal(out.values, before)
     assert np.allclose(plan(out=out).toarray(), A.toarray() @ B.toarray())

@@ -91,5 +91,5 @@ def test_a_plan_of_many_pairs_is_refused_by_what_it_would_take():
     """Scattered diagonals are kept pair by pair, strips are not."""
     offsets = np.arange(-2200, 2200, 2)
     scattered = ds.hm_array(sp.diags_array(np.ones((offsets.size, 1)), offsets=offsets, shape=(4400, 4400)))
-    with pytest.raises(MemoryError, match=r"the plan of 4840000 pairs would take 58.2 MB"):
+    with pytest.raises(MemoryError, match=r"the plan of 4840000 pairs would need 58.2 MB"):
         ds.plan_matmul(scattered, scattered, max_bytes=50 << 20)

@@ -206,10 +206,10 @@ def test_info_tells_structure_and_bytes(file):
     assert set(read["bytes"]) == set(ds.formats()) and read["nnz"] == 672
     assert read["blocks_rcm"] == analyze(ds.read(file)).blocks_rcm
     told = f"{read['advice']['candidates'][0]['name']}. {read['advice']['reason']}"
-    assert out.splitlines()[-1] == f"Advice: {'stay with ' * read['advice']['stays']}{told}"
+    assert out.splitlines()[-1] == f"Advice: {'stay with ' * read['advice']['unchanged']}{told}"
     assert f"{read['blocks']} occupied, after reverse Cuthill-McKee {read['blocks_rcm']}" in out
     assert read["bitmap_blocks"]["8"]["blocks"] == read["blocks"]
-    for name, one in read["others"].items():  # formats that are not built here
+    for name, one in read["other_formats"].items():  # formats that are not built here
         (line,) = (line for line in out.splitlines() if line.startswith(f"{name} "))
         assert str(one["stored"]) in line and line.endswith(one["suitable_for"])
 

@@ -70,9 +70,9 @@ def test_structures_get_their_formats(name):
     make, formats = SUITING[name]
     advice = ds.recommend(make().tocsr())
     assert advice.format in formats, str(advice)
-    assert not advice.stays  # SciPy's call alone takes longer
-    assert advice.candidates[0] is advice.best and advice.total(advice.best) < 1.06 * min(
-        map(advice.total, advice.candidates)
+    assert not advice.unchanged  # SciPy's call alone takes longer
+    assert advice.candidates[0] is advice.best and advice.total_seconds(advice.best) < 1.06 * min(
+        map(advice.total_seconds, advice.candidates)
     )
 
 
@@ -88,21 +88,22 @@ def test_a_square_is_another_question_than_a_product():
 def test_one_product_pays_for_no_conversion():
     A = ds.csr_array(gallery.stencil(5, (300, 300)))
     once, often = ds.recommend(A, products=1), ds.recommend(A, products=1000)
-    assert once.stays and once.format == "csr" and once.best is once.base and once.pays_after(once.base) == 0
-    assert "stay" in str(once) and not often.stays
-    pays = often.pays_after(often.best)
-    assert 1 < pays < 1000
-    assert ds.recommend(A, products=pays + 1).total(often.best) <= ds.recommend(A, products=pays + 1).total(often.base)
-    assert ds.recommend(A, products=max(1, pays // 4)).best.conversion < often.best.conversion
+    assert once.unchanged and once.format == "csr" and once.best is once.current and once.break_even(once.current) == 0
+    assert "stay" in str(once) and not often.unchanged
+    products = often.break_even(often.best)
+    assert 1 < products < 1000
+    later = ds.recommend(A, products=products + 1)
+    assert later.total_seconds(often.best) <= later.total_seconds(often.current)
+    assert ds.recommend(A, products=max(1, products // 4)).best.conversion < often.best.conversion
 
 
 def test_a_matrix_that_is_well_laid_out_stays():
     for A in (ds.hm_array(gallery.banded(5000, 3, 3, seed=0)), ds.mdia_array(gallery.heisenberg(14))):
         advice = ds.recommend(A)
-        assert advice.stays and advice.base.conversion == 0 and advice.base.format == A.format
-        assert advice.base.nbytes == A.nbytes and "(as it is)" in str(advice)
+        assert advice.unchanged and advice.current.conversion == 0 and advice.current.format == A.format
+        assert advice.current.nbytes == A.nbytes and "(current)" in str(advice)
     packed = ds.hm_array(gallery.stencil(5, (800, 800)), period=800)
-    assert ds.recommend(packed).base.layout == {"period": 800} and ds.recommend(packed).stays
+    assert ds.recommend(packed).current.layout == {"period": 800} and ds.recommend(packed).unchanged
 
 
 def test_scipys_csr_stays_where_nothing_is_faster(monkeypatch):
@@ -111,7 +112,7 @@ def test_scipys_csr_stays_where_nothing_is_faster(monkeypatch):
     monkeypatch.setattr(candidates, "_SCIPY", -1e-6)
     ds.set_num_threads(1)
     advice = ds.recommend(random(30, 2), products=1)
-    assert advice.stays and "stay with SciPy's csr" in str(advice)
+    assert advice.unchanged and "stay with SciPy's csr" in str(advice)
     assert sp.issparse(advice.build()) and not ds.issparse(advice.build())
 
 
@@ -138,7 +139,7 @@ def test_ties_are_told():
     advice = ds.recommend(gallery.banded(20_000, 7, 7, seed=0))
     tied = {advice.format, *(one.format for one in advice.ties)}
     assert {"dia", "hm"} <= tied and "Equally fast, within 10 %" in str(advice)
-    assert all(advice.total(one) <= 1.1 * advice.total(advice.best) for one in advice.ties)
+    assert all(advice.total_seconds(one) <= 1.1 * advice.total_seconds(advice.best) for one in advice.ties)
 
 
 def test_stored_zeros_count_as_what_they_cost():
@@ -158,7 +159,7 @@ def test_tuning_measures_the_first_ones(op, device):
     advice = ds.recommend(gallery.stencil(5, (40, 40)), op, tune=True, device=device)
     assert all(one.measured is not None and one.measured > 0 for one in advice.candidates)
     assert "measured" in str(advice) and advice.best.product_seconds == advice.best.measured
-    assert advice.base.name in {one.name for one in advice.candidates}
+    assert advice.current.name in {one.name for one in advice.candidates}
 
 
 # ---- what is built --------------------------------------------------------------------------------------------------
@@ -173,14 +174,14 @@ def test_products_of_what_is_built(device):
 def test_what_stays_is_the_matrix_itself(device):
     A = ds.mdia_array(gallery.heisenberg(12), symmetry="symmetric", device=device)
     advice = ds.recommend(A, products=1)
-    assert advice.stays and advice.build() is A and advice.base.layout == {"symmetry": "symmetric"}
+    assert advice.unchanged and advice.build() is A and advice.current.layout == {"symmetry": "symmetric"}
     view = ds.csr_array(gallery.arrow(300, seed=0), device=device).T
     assert np.array_equal(ds.recommend(view, products=1).build().to("cpu").toarray(), view.to("cpu").toarray())
 
 
 def test_tuning_measures_scipy_too():
     advice = ds.recommend(gallery.banded(3000, 20, 20, seed=0).tocsr(), tune=True)
-    assert advice.base.name == "SciPy's csr" and advice.base.measured > 0 and advice.base.conversion == 0
+    assert advice.current.name == "SciPy's csr" and advice.current.measured > 0 and advice.current.conversion == 0
 
 
 @pytest.mark.parametrize("shape", [(1, 100_000), (3, 50_000)])

@@ -103,7 +103,7 @@ def test_bytes_of_halves(format, device):
     """Whatever the model thinks of their speed; no half is offered where a stored zero lacks its mirror image."""
     for name in ("grid", "grid, nothing but zeros", "grid, full diagonals", "spins", "one zero more"):
         A = ds.csr_array(MATRICES[name], device=device)
-        half = MODELS[format].half(Candidates(A, machine(A._backend)), np.inf)
+        half = MODELS[format].triangle(Candidates(A, machine(A._backend)), np.inf)
         if name == "one zero more" and format == "mdia":
             assert half is None
         else:

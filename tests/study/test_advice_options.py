@@ -1,4 +1,4 @@
-"""Options and offers: one half, one period, values in fewer bytes, another order; each only where it is exact."""
+"""Options and hints: one triangle, one period, values in fewer bytes, another order; each only where it is exact."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy.sparse.linalg import cg
 
 import diagsparse as ds
 from diagsparse import gallery
-from diagsparse._advice import candidate, machine, offers
+from diagsparse._advice import candidate, machine, variants
 from diagsparse._advice.reordered import Reordered
 from diagsparse._advice.statistics import Statistics
 from diagsparse._backends.backend import CPU
@@ -134,19 +134,19 @@ def test_no_value_is_rounded(values, types):
 
 
 def test_one_value_that_would_be_rounded(monkeypatch):
-    monkeypatch.setattr(offers, "_SAMPLED", 10)
+    monkeypatch.setattr(variants, "_SAMPLED", 10)
     A = gallery.stencil(5, (60, 70)).tocsr()
     A.data[7777] = 0.1
-    assert not offers.exact(ds.csr_array(A), "float32")
+    assert not variants.exact(ds.csr_array(A), "float32")
 
 
 def test_fewer_bytes_are_offered():
     A = gallery.stencil(5, (60, 70), periodic=True).tocsr()
     A.data *= np.resize([1.0, 2.0, 3.0, 5.0, 7.0, 11.0, 13.0], A.nnz)
     advice = ds.recommend(A)
-    assert len(advice.offers) == 1 and "narrow=True" in advice.offers[0] and "float32" in str(advice)
+    assert len(advice.hints) == 1 and "narrow=True" in advice.hints[0] and "float32" in str(advice)
     A.data *= 0.1
-    assert not ds.recommend(A).offers
+    assert not ds.recommend(A).hints
 
 
 # ---- another order --------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def test_what_does_not_fit_is_not_recommended(monkeypatch):
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda backend=CPU: A.nbytes)
     none = ds.recommend(A)
-    assert none.stays and "are free" in str(none)
+    assert none.unchanged and "are free" in str(none)
 
 
 # ---- what is refused ------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_bad_questions(arguments, options, kind, words):
 
 def test_only_the_formats_that_are_asked_for():
     advice = ds.recommend(gallery.stencil(5, 40), formats=["ell", "mdia"])
-    assert {one.format for one in advice.candidates if one is not advice.base} <= {"csr", "ell", "mdia"}
+    assert {one.format for one in advice.candidates if one is not advice.current} <= {"csr", "ell", "mdia"}
 
 
 # ---- matrices as they are ------------------------------------------------------------------------------------------
@@ -72,12 +72,12 @@ def test_only_the_formats_that_are_asked_for():
 def test_scipys_formats_as_they_are(format):
     S = gallery.stencil(5, (40, 50)).asformat(format)
     advice = ds.recommend(S, tune=format in ("csr", "dia"))
-    assert advice.base.name == f"SciPy's {format}" and f"SciPy's {format} (as it is)" in str(advice)
-    assert not advice.stays and np.array_equal(advice.build().toarray(), S.toarray())
-    assert advice.base.build(ds.csr_array(S)) is S
+    assert advice.current.name == f"SciPy's {format}" and f"SciPy's {format} (current)" in str(advice)
+    assert not advice.unchanged and np.array_equal(advice.build().toarray(), S.toarray())
+    assert advice.current.build(ds.csr_array(S)) is S
     if format in ("csr", "csc", "coo", "bsr", "dia"):
         parts = (getattr(S, name, np.empty(0)) for name in ("data", "indices", "indptr", "row", "col", "offsets"))
-        assert advice.base.nbytes == sum(part.nbytes for part in parts)
+        assert advice.current.nbytes == sum(part.nbytes for part in parts)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_layouts_of_ours_as_they_are(format, options):
         advice = ds.recommend(A, op, tune=True)
         assert np.array_equal(advice.build().toarray(), A.toarray())
         if format not in ("csc", "coosc"):
-            assert advice.base.format == format and advice.base.nbytes == A.nbytes
+            assert advice.current.format == format and advice.current.nbytes == A.nbytes
 
 
 def test_formats_that_are_asked_for_come_or_say_why():
@@ -111,7 +111,7 @@ def test_formats_that_are_asked_for_come_or_say_why():
     }
     assert set(ds.recommend(R, formats=["hm", "mdia", "csc", "ell"]).left_out) == {"hm", "mdia", "csc"}
     asked = ds.recommend(A, formats=["coo", "jds"])
-    assert {one.format for one in asked.candidates} == {"csr", "coo", "jds"} and asked.base.format == "csr"
+    assert {one.format for one in asked.candidates} == {"csr", "coo", "jds"} and asked.current.format == "csr"
     assert ds.recommend(R.to_scipy(), formats=["bmsparse", "bmsparse"]).format in ("csr", "bmsparse")
     assert [one.name for one in ds.recommend(R.to_scipy(), formats="jds").candidates] == ["jds", "SciPy's csr"]
     assert "square" in ds.recommend(sp.eye_array(3, 4), formats=["cdm"]).left_out["cdm"]
@@ -135,9 +135,9 @@ def test_limits_hold_for_all_that_is_made():
 
 def test_layouts_are_found_by_their_names():
     advice = ds.recommend(gallery.stencil(5, (40, 50)).tocsr())
-    assert advice.pays_after(advice.best.name) == advice.pays_after(advice.best) > 0
+    assert advice.break_even(advice.best.name) == advice.break_even(advice.best) > 0
     with raises(ValueError, "unknown layout 'nope'", advice.best.name):
-        advice.pays_after("nope")
+        advice.break_even("nope")
 
 
 # ---- what stays ------------------------------------------------------------------------------------------------------
@@ -148,10 +148,10 @@ def test_layouts_are_found_by_their_names():
 def test_views_and_columns_stay_as_they_are(make):
     V = make(gallery.banded(3000, 3, 1, seed=0).tocsr())
     once, often = ds.recommend(V, products=1), ds.recommend(V, products=10**6)
-    assert once.stays and once.build() is V and "(as it is)" in str(once) and once.base.nbytes == V.nbytes
+    assert once.unchanged and once.build() is V and "(current)" in str(once) and once.current.nbytes == V.nbytes
     assert ds.recommend(V, products=1, formats=["sell"], max_bytes=0).build() is V
     assert np.array_equal(often.build().toarray(), V.toarray())
-    assert often.pays_after(often.best) > 0 or often.stays
+    assert often.break_even(often.best) > 0 or often.unchanged
 
 
 @pytest.mark.parametrize("format", ["csc", "bsr", "dok", "lil", "coo", "dia", "csr"])
@@ -160,7 +160,7 @@ def test_scipys_formats_with_few_digits(format):
     S = gallery.stencil(5, (30, 30)).asformat(format)
     for options in ({"products": 1}, {"max_bytes": 0}, {"formats": ["ell"], "products": 2}):
         advice = ds.recommend(S, **options)
-        assert not advice.offers or not advice.best.is_scipy
+        assert not advice.hints or not advice.best.is_scipy
 
 
 def test_advice_can_be_pickled():
@@ -172,23 +172,23 @@ def test_advice_can_be_pickled():
 
 def test_what_pays_after_is_asked_of_candidates():
     advice = ds.recommend(gallery.stencil(5, 40))
-    assert advice.pays_after(advice.best) == advice.pays_after(advice.best.name)
-    with raises(TypeError, "pays_after: expected one of the candidates", "got 3"):
-        advice.pays_after(3)
+    assert advice.break_even(advice.best) == advice.break_even(advice.best.name)
+    with raises(TypeError, "break_even: expected one of the candidates", "got 3"):
+        advice.break_even(3)
 
 
 def test_tuning_does_not_wait_for_a_hopeless_layout():
     A = sp.random_array((2000, 2000), density=5 / 2000, rng=0)
     advice = ds.recommend(ds.hm_array(A), tune=True)
-    assert advice.base.measured is None and advice.best.measured is not None and not advice.stays
+    assert advice.current.measured is None and advice.best.measured is not None and not advice.unchanged
 
 
 # ---- reasons ---------------------------------------------------------------------------------------------------------
 def test_reasons_are_the_true_ones():
     A = gallery.stencil(5, (100, 100)).tocsr()
     asked = ds.recommend(ds.csr_array(random(20_000, 16)), formats=["sell"], products=10**6)
-    assert asked.stays or asked.reason == "Of the requested formats, sell is the fastest."
-    assert ds.recommend(sp.csr_array([[2.5]])).reason.startswith("csr is equally fast, but products and sums in ")
+    assert asked.unchanged or asked.reason == "Of the requested formats, sell is the fastest."
+    assert ds.recommend(sp.csr_array([[2.5]])).reason.startswith("csr is equally fast, but products and sums of ")
     once = ds.recommend(ds.csr_array(A), products=1).reason
     assert "lie on" not in once and "for a single product the conversion costs more than it saves" in once
 
@@ -242,7 +242,7 @@ def test_periods_that_do_not_fit_in_full_are_refused_before_they_take_memory(mon
 def test_the_layout_as_it_is_has_the_type_of_its_values(format):
     A = ds.array(gallery.tridiagonal(300), format, dtype="float16")
     advice = ds.recommend(A)
-    assert advice.base.dtype == "float16" and advice.base.nbytes == A.nbytes
+    assert advice.current.dtype == "float16" and advice.current.nbytes == A.nbytes
     assert [one.dtype for one in advice.candidates if one.matrix is A] == ["float16"]
 
 

@@ -24,7 +24,7 @@ def test_a_matrix_of_ours_gets_what_recommend_names(format, op):
         for view in (A, A.T):
             advice, made = ds.recommend(view, op), ds.array(view, op=op)
             assert (made.format, made.nbytes) == (advice.build().format, advice.build().nbytes), (view, advice.best)
-            assert (made is view) == advice.stays
+            assert (made is view) == advice.unchanged
             assert np.array_equal(made.toarray(), view.toarray()) and ds.array(made, op=op) is made
 
 
@@ -66,7 +66,7 @@ def test_errors_on_the_way_to_csr_are_raised(monkeypatch):
     def broken(given, where, who):
         raise ValueError("a defect")
 
-    monkeypatch.setattr(advice, "as_rows", broken)
+    monkeypatch.setattr(advice, "as_csr", broken)
     with raises(ValueError, "a defect"):
         ds.array(ds.gallery.stencil(5, (9, 9)))
 
@@ -179,7 +179,7 @@ def test_another_matrix_where_the_first_one_stays(monkeypatch):
     for A in (ds.mdia_array(gallery.heisenberg(12)), ds.hm_array(gallery.stencil(5, (800, 800)), period=800),
               ds.csb_array(random(300, 4), block=16), ds.sell_array(random(300, 4), row_lengths=True)):  # fmt: skip
         advice = ds.recommend(A, products=1)
-        assert advice.stays
+        assert advice.unchanged
         made = advice.build(A.tocsr() * 3)
         assert made.format == A.format and made.nbytes == A.nbytes and made._format.layout(made) == A._format.layout(A)
         assert abs(made.tocsr() - A.tocsr() * 3).sum() == 0

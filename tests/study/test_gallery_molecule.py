@@ -148,10 +148,10 @@ def test_what_does_not_fit_is_refused_before_it_is_made(pyscf, monkeypatch):
     with pytest.raises(ValueError, match=r"1401950721600 determinants, expected fewer than 2\*\*31"):
         gallery.molecule_hamiltonian(nitrogen)
     monkeypatch.setattr(memory, "available_bytes", lambda *backend: 10**9)
-    with pytest.raises(MemoryError, match=r"1002001 determinants would take .*take fewer orbitals"):
+    with pytest.raises(MemoryError, match=r"1002001 determinants would need .*take fewer orbitals"):
         gallery.molecule_hamiltonian(nitrogen, electrons=8, orbitals=14)
     monkeypatch.setattr(memory, "available_bytes", lambda *backend: 10**10)
-    with pytest.raises(MemoryError, match=r"38760 determinants would take .*take fewer orbitals"):
+    with pytest.raises(MemoryError, match=r"38760 determinants would need .*take fewer orbitals"):
         gallery.molecule_hamiltonian(nitrogen, electrons=(6, 0), orbitals=20)  # all of them strings of one spin
 
 

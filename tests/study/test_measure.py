@@ -173,11 +173,11 @@ def test_the_bound_of_a_million_rows_takes_no_time():
 def test_waiting_for_processors_is_noticed(monkeypatch):
     waited = iter([1.0, 1.0, 5.0, 5.0, 5.0])
     monkeypatch.setattr(measure, "_waited", lambda: next(waited))
-    crowd = measure.Crowd()
-    assert crowd.warning() == ""
-    assert "waited 4.0 s" in crowd.warning()
+    monitor = measure.LoadMonitor()
+    assert monitor.warning() == ""
+    assert "waited 4.0 s" in monitor.warning()
     for threads, words in ((1, ": the times are unreliable"), (2, ": times with several threads are unreliable")):
         with measure.using_threads(threads):
-            assert crowd.warning().endswith(words)
+            assert monitor.warning().endswith(words)
     monkeypatch.undo()
     assert measure._waited() >= 0

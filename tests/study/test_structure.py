@@ -33,10 +33,10 @@ def brute_force(dense, pattern):
         "nnz": len(entries),
         "offsets": sorted(counts),
         "counts": [counts[k] for k in sorted(counts)],
-        "filled": [counts[k] / len(np.diagonal(dense, k)) for k in sorted(counts)],
+        "fill": [counts[k] / len(np.diagonal(dense, k)) for k in sorted(counts)],
         "half_full": half_full,
-        "half_full_share": on_half_full / len(entries) if entries else 0.0,
-        "constant": constant,
+        "half_full_fraction": on_half_full / len(entries) if entries else 0.0,
+        "constant_diagonals": constant,
         "row_min": min(rows, default=0),
         "row_max": max(rows, default=0),
         "row_mean": len(entries) / m if m else 0.0,
@@ -135,7 +135,7 @@ def test_every_format_of_ours(format):
 @pytest.mark.parametrize("dtype", [np.float16, np.longdouble, np.clongdouble, ">f8", np.int64])
 def test_values_of_any_type(dtype):
     report = analyze(gallery.tridiagonal(20).astype(dtype, copy=False))
-    assert report.dtype == dtype and report.constant == 3 and report.symmetry == "symmetric"
+    assert report.dtype == dtype and report.constant_diagonals == 3 and report.symmetry == "symmetric"
 
 
 def test_reverse_cuthill_mckee():
@@ -169,9 +169,9 @@ def test_few_entries_in_a_huge_shape(shape):
 
 def test_constant_diagonals_and_fill():
     report = analyze(gallery.stencil(5, (30, 40)))
-    assert report.constant == 3 and report.half_full == 5 and report.half_full_share == 1
-    assert report.filled[[0, 2, 4]].tolist() == [1, 1, 1] and (report.filled[[1, 3]] < 1).all()
-    assert analyze(gallery.tridiagonal(1000)).constant == 3
+    assert report.constant_diagonals == 3 and report.half_full == 5 and report.half_full_fraction == 1
+    assert report.fill[[0, 2, 4]].tolist() == [1, 1, 1] and (report.fill[[1, 3]] < 1).all()
+    assert analyze(gallery.tridiagonal(1000)).constant_diagonals == 3
 
 
 def test_text_and_json():

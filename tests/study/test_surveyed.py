@@ -57,7 +57,7 @@ def check(report, pattern, item):
     expected = brute_force(pattern, item)
     bitmaps = {size: (one.blocks, one.nbytes) for size, one in report.bitmap_blocks.items()}
     assert bitmaps == expected.pop("bitmaps")
-    told = {name: one and (one.nbytes, one.stored) for name, one in report.others.items()}
+    told = {name: one and (one.nbytes, one.stored) for name, one in report.other_formats.items()}
     assert told == {"msr": None} | expected
     for size, one in report.bitmap_blocks.items():
         assert one.fill == pytest.approx(pattern.sum() / max(1, one.blocks * size * size))
@@ -112,7 +112,7 @@ def test_many_rows_on_any_number_of_threads(threads):
 @pytest.mark.parametrize("shape", [(10, 2_000_000_001), (2_000_003, 11)])
 def test_few_entries_in_a_huge_shape(shape):
     A = sparse.coo_array(([1.0, 2.0, 3.0], ([0, 7, 7], [shape[1] - 1, 3, 4])), shape=shape)
-    others = ds.analyze(A).others
+    others = ds.analyze(A).other_formats
     assert (others["vbr"].layout, others["vbr"].blocks, others["bcsd"].blocks) == ("4 x 4 blocks", 2, 3)
     assert others["msr"] is None and others["bsr"].blocks in (2, 3)
 
@@ -134,12 +134,12 @@ def test_blocks_are_counted_at_the_first_use(monkeypatch):
     A = ds.csr_array(gallery.stencil(5, (30, 40)))
     report, expected = ds.analyze(A), ds.analyze(A)
     plain = expected.to_dict()
-    assert expected._surveyed._csr is None  # nothing is referenced any more
+    assert expected._unimplemented._csr is None  # nothing is referenced any more
     A.indices[:] = A.indices[::-1].copy()  # which changes no report
     A.data[:] = 0
     monkeypatch.setattr(CPU.core, "variable_blocks", counted := Counted(CPU.core.variable_blocks))
     assert repr(report) and report.blocks == expected.blocks and not counted.calls
-    assert report.others == expected.others and report.bitmap_blocks == expected.bitmap_blocks
+    assert report.other_formats == expected.other_formats and report.bitmap_blocks == expected.bitmap_blocks
     assert report.to_dict() == plain and str(report) == str(expected) and counted.calls == 1
     again = pickle.loads(pickle.dumps(ds.analyze(gallery.stencil(5, (30, 40)))))
     assert again.to_dict() == plain
@@ -157,9 +157,9 @@ def test_threads_may_ask_for_the_counts_at_once(monkeypatch):
             return getattr(report, name)
 
         with ThreadPoolExecutor(6) as pool:
-            found = list(pool.map(ask, ["others", "bitmap_blocks"] * 3))
-        assert found == [expected.others, expected.bitmap_blocks] * 3
-        assert report._surveyed._csr is None
+            found = list(pool.map(ask, ["other_formats", "bitmap_blocks"] * 3))
+        assert found == [expected.other_formats, expected.bitmap_blocks] * 3
+        assert report._unimplemented._csr is None
     assert counted.calls == 51
 
 
@@ -176,8 +176,8 @@ def test_counting_needs_memory_that_is_free(monkeypatch):
     report = ds.analyze(gallery.stencil(5, (30, 40)))
     monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr(memory, "available_bytes", lambda backend=CPU: 10_000)
-    for use in (lambda: report.others, lambda: report.bitmap_blocks, report.to_dict, lambda: str(report)):
-        with raises(MemoryError, "analyze: counting the blocks", "would take 23.4 KB, 10.0 KB are free"):
+    for use in (lambda: report.other_formats, lambda: report.bitmap_blocks, report.to_dict, lambda: str(report)):
+        with raises(MemoryError, "analyze: counting the blocks", "would need 23.4 KB, 10.0 KB are free"):
             use()
     assert repr(report) and report.offsets.tolist() == [-40, -1, 0, 1, 40]
     monkeypatch.undo()
@@ -199,7 +199,7 @@ COUNTING = """
     report = ds.analyze(A, rcm=False)
     open("/proc/self/clear_refs", "w").write("5")  # the largest size is now that of this moment
     before = peak()
-    report.others, report.bitmap_blocks
+    report.other_formats, report.bitmap_blocks
     print(peak() - before, unimplemented.counting_nbytes(A._summary()))
 """
 
@@ -231,9 +231,9 @@ def test_each_wins_where_it_should():
         "msr": sparse.random_array((3000, 3000), density=2e-4, rng=rng) + sparse.eye_array(3000),
     }
     for name, A in matrices.items():
-        others = ds.analyze(A.tocsr(), rcm=False).others
+        others = ds.analyze(A.tocsr(), rcm=False).other_formats
         assert min(others, key=lambda one: others[one].nbytes) == name, others
-    assert ds.analyze(matrices["bsr"].tocsr()).others["bsr"].layout == "5 x 5"
+    assert ds.analyze(matrices["bsr"].tocsr()).other_formats["bsr"].layout == "5 x 5"
 
 
 def test_strips_have_rows():
@@ -243,8 +243,9 @@ def test_strips_have_rows():
 
 def test_what_the_report_says():
     s = ds.analyze(gallery.stencil(5, (30, 40)))
-    assert set(s.bitmap_blocks) == set(unimplemented.BITMAP_SIZES) and list(s.others) == ["bsr", "bcsd", "msr", "vbr"]
+    assert set(s.bitmap_blocks) == set(unimplemented.BITMAP_SIZES)
+    assert list(s.other_formats) == ["bsr", "bcsd", "msr", "vbr"]
     plain = s.to_dict()
-    assert plain["others"]["bsr"]["layout"] == "2 x 2" and plain["bitmap_blocks"][8]["blocks"] == s.blocks
-    assert ds.analyze(gallery.stencil(5, 9).tocsr()[:, :50]).to_dict()["others"]["msr"] is None
+    assert plain["other_formats"]["bsr"]["layout"] == "2 x 2" and plain["bitmap_blocks"][8]["blocks"] == s.blocks
+    assert ds.analyze(gallery.stencil(5, 9).tocsr()[:, :50]).to_dict()["other_formats"]["msr"] is None
     assert "bcsd 32 rows" in s._repr_html_() and "680 of 8 x 8" in str(s)

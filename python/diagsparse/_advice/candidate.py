@@ -55,7 +55,7 @@ class Candidate:
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"statistics": None}  # the statistics are not needed once the reason is known
 
-    def total(self, products: int) -> float:
+    def total_seconds(self, products: int) -> float:
         """Return the seconds of the conversion and of this number of products."""
         return self.conversion + products * self.product_seconds
 

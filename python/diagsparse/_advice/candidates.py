@@ -23,15 +23,15 @@ from .models import MODELS
 from .squares import Squares
 from .statistics import Statistics
 
-_HOPELESS = 0.95  # fraction of the best time; formats that would not reach it even without padding are skipped
+_REQUIRED = 0.95  # fraction of the best time; formats that would not reach it even without padding are skipped
 _MOST = 8  # layouts with more than this many times the bytes of csr are skipped
 _SCIPY = 5e-6  # seconds of a SciPy call, in addition to those of a call of this library
-_SCIPYS = {"csr": 1.0, "dia": 1.0, "bsr": 1.0, "csc": 1.5, "coo": 2.0}  # time relative to csr on one thread
+_RELATIVE_TO_CSR = {"csr": 1.0, "dia": 1.0, "bsr": 1.0, "csc": 1.5, "coo": 2.0}  # time relative to csr on one thread
 _BY_COLUMNS = 2.0  # slowdown of products with a transposed view in formats that traverse rows
-_OTHERS = 20.0  # time relative to csr of SciPy formats that are converted to csr in each product
+_CONVERTED = 20.0  # time relative to csr of SciPy formats that are converted to csr in each product
 _SCIPY_DIA = 0.7e-9  # seconds per stored value of SciPy's dia
-_VALIDATE, _TO_ROWS = 0.6e-9, 3e-9  # seconds per entry to validate a SciPy csr, and to convert to csr, on a CPU
-_TO_ROWS_ON_GPU = 0.3e-9  # the latter on a GPU
+_VALIDATE, _TO_CSR = 0.6e-9, 3e-9  # seconds per entry to validate a SciPy csr, and to convert to csr, on a CPU
+_TO_CSR_ON_GPU = 0.3e-9  # the latter on a GPU
 _UPLOAD = 1e10  # bytes per second to a GPU, and back
 _DIAGONAL = 5e-7  # seconds for each converted diagonal
 
@@ -41,13 +41,13 @@ class Candidates:
 
     def __init__(
         self, csr: SparseArray, machine: Machine, op: str = "matvec", dtype: str | None = None,
-        statistics: Statistics | None = None, before: float = 0.0,
+        statistics: Statistics | None = None, seconds_to_csr: float = 0.0,
     ) -> None:  # fmt: skip
         self.statistics, self.machine, self.op = statistics or Statistics(csr), machine, op
         self.csr, own = csr, csr.dtype.name
         self.dtype = dtype or own
         self._narrow = self.dtype != own
-        self.before = before  # seconds until the matrix is in csr
+        self.seconds_to_csr = seconds_to_csr  # to convert the user's matrix
         self.squares = Squares(self.statistics, machine)
         self._summary = self.statistics.summary.in_items(np.dtype(self.dtype).itemsize)
 
@@ -56,17 +56,17 @@ class Candidates:
         """The matrix in csr."""
         return self.candidate(COMMON)
 
-    def present(self, A: Any, given: SparseArray) -> Candidate:
-        """Return the present layout of a user's matrix: one of SciPy (on a CPU) or of this library, otherwise csr."""
+    def current(self, A: Any, given: SparseArray) -> Candidate:
+        """Return the current layout of a user's matrix: one of SciPy (on a CPU) or of this library, otherwise csr."""
         if given is not A:
-            return self._scipys(A) if is_from_scipy(A) and self.machine.on_cpu else self.base
+            return self._scipy_layout(A) if is_from_scipy(A) and self.machine.on_cpu else self.base
         if given._backend is not self.machine.backend:
             return self.base
         options = {name: value for name in ("symmetry", "period") if (value := getattr(given, name, None))}
         model = MODELS.get(given.format)
         layout = self.candidate(given.format, **options) if model and (options or given.format != COMMON) else self.base
         by_columns = model is None or given._op & 1  # each entry is added to y separately
-        slower = _BY_COLUMNS if by_columns and not (model and model.both_ways) and self.op == "matvec" else 1.0
+        slower = _BY_COLUMNS if by_columns and not (model and model.transposed_as_fast) and self.op == "matvec" else 1.0
         return replace(
             layout,
             format=given.format,
@@ -78,11 +78,11 @@ class Candidates:
             matrix=given,
         )
 
-    def _scipys(self, A: Any) -> Candidate:
+    def _scipy_layout(self, A: Any) -> Candidate:
         """Return the cost of products with a SciPy matrix, on one thread."""
         alone = Candidates(self.csr, self.machine._replace(threads=1), self.op, statistics=self.statistics).base
-        seconds = _SCIPY + alone.seconds * _SCIPYS.get(A.format, _OTHERS)
-        nbytes = measure.nbytes(A) if A.format in _SCIPYS else alone.nbytes
+        seconds = _SCIPY + alone.seconds * _RELATIVE_TO_CSR.get(A.format, _CONVERTED)
+        nbytes = measure.nbytes(A) if A.format in _RELATIVE_TO_CSR else alone.nbytes
         if A.format == "dia" and self.op == "matvec":
             seconds = _SCIPY + _SCIPY_DIA * A.data.size
         moved = alone.moved_nbytes + nbytes - alone.nbytes
@@ -94,12 +94,11 @@ class Candidates:
         """Yield the layouts of these formats; unless `requested`, only those that may be among the fastest."""
         best = self.base.seconds
         for format, model in MODELS.items():
-            if format not in formats or self.why_not(format) or not (requested or self._may_be_faster(format, best)):
+            if format not in formats or self.why_not(format) or not (requested or self._may_be_fastest(format, best)):
                 continue
             limit = self.base.seconds if requested else best
-            for layout in (
-                model.layouts(self, limit) if self.op == "matvec" else [self.candidate(format)]
-            ):  # squares are computed unpacked
+            plain = self.op == "matmul"  # options are for products with vectors: A A is computed unpacked
+            for layout in [self.candidate(format)] if plain else model.layouts(self, limit):
                 if layout.nbytes <= self._most:
                     best = min(best, layout.seconds)
                     yield layout
@@ -127,39 +126,30 @@ class Candidates:
         nbytes = MODELS[format].traversal(self.statistics, self._summary, {}).nbytes
         return f"would need {human(nbytes)}" if nbytes > self._most else ""
 
-    def _may_be_faster(self, format: str, best: float) -> bool:
+    def _may_be_fastest(self, format: str, best: float) -> bool:
         """Return whether a format may be as fast as the best one so far, whose product takes `best` seconds."""
         model, statistics = MODELS[format], self.statistics
         if self.op == "matmul" or model.bytes_known:
             return True
         at_best = self.machine.seconds(model.cost(self.machine.backend, {}), statistics.counts, statistics.at_best)
-        return at_best < _HOPELESS * best
+        return at_best < _REQUIRED * best
 
     def candidate(self, format: str, **options: Any) -> Candidate:
         """Return a layout, with the cost of a product in it."""
         model, statistics = MODELS[format], self.statistics
         cost, traversal = model.cost(self.machine.backend, options), model.traversal(statistics, self._summary, options)
         positions = (self.csr.nnz + traversal.positions) / 2
-        convert = self.before + 1e-9 * cost.convert * positions + _DIAGONAL * traversal.converted
+        convert = self.seconds_to_csr + 1e-9 * cost.convert * positions + _DIAGONAL * traversal.converted
         if self.op == "matvec":
-            moved, seconds = (
-                traversal.nbytes + statistics.counts.vectors,
-                self.machine.seconds(cost, statistics.counts, traversal),
-            )
+            moved = traversal.nbytes + statistics.counts.vectors
+            seconds = self.machine.seconds(cost, statistics.counts, traversal)
         else:
             seconds, result_nbytes = model.square(self.squares) or self.squares.as_csr()
             moved = 2 * traversal.nbytes + result_nbytes
         return Candidate(
-            format,
-            options,
-            traversal.nbytes,
-            moved,
-            seconds,
-            convert,
-            self.dtype,
-            narrow=self._narrow,
+            format, options, traversal.nbytes, moved, seconds, convert, self.dtype, narrow=self._narrow,
             statistics=statistics,
-        )
+        )  # fmt: skip
 
 
 def given_matrix(A: Any, who: str) -> SparseArray:
@@ -169,16 +159,18 @@ def given_matrix(A: Any, who: str) -> SparseArray:
     return as_matrix(A, who)
 
 
-def as_rows(given: SparseArray, where: Backend, who: str) -> SparseArray:
+def as_csr(given: SparseArray, where: Backend, who: str) -> SparseArray:
     """Return a matrix in csr, not a view, on the device where products will run."""
     csr = in_rows(given, who)
     csr = csr.copy() if csr._op else csr
     return csr if csr._backend is where else csr.to(where.name)
 
 
-def seconds_to_rows(given: SparseArray, csr: SparseArray, scipys: bool) -> float:
+def seconds_to_csr(given: SparseArray, csr: SparseArray, from_scipy: bool) -> float:
     """Return the predicted seconds to bring a user's matrix into csr on the device where products will run."""
-    if csr is given and not scipys:
+    if csr is given and not from_scipy:
         return 0.0
-    each = _VALIDATE if scipys else (_TO_ROWS if given._backend is CPU else _TO_ROWS_ON_GPU) * (given.format != COMMON)
+    each = (
+        _VALIDATE if from_scipy else (_TO_CSR if given._backend is CPU else _TO_CSR_ON_GPU) * (given.format != COMMON)
+    )
     return each * csr.nnz + (csr.nbytes / _UPLOAD if given._backend is not csr._backend else 0.0)

@@ -11,9 +11,7 @@ class Cost(NamedTuple):
     row: float  #: for each row
     position: float  #: for each multiplied value
     extra: float = 0.0  #: for each item that `Traversal.extras` counts
-    branch: float = (
-        0.0  #: for each mispredicted branch: a row with another number of SIMD vectors than the previous one
-    )
+    branch: float = 0.0  #: for each mispredicted branch: a row with more or fewer SIMD vectors than the previous one
     gather: float = 0.0  #: for each cache line of x that previous entries have not loaded
     step: float = 0.0  #: for each step: of the longest thread on a GPU, for each diagonal of a block of rows on a CPU
     bytes: float = 1.0  #: slowdown of memory traffic relative to a contiguous read, on a GPU

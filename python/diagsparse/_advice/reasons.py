@@ -12,37 +12,32 @@ from .models import MODELS
 _CLEARLY = 0.9  # ratio of times below which a layout is clearly faster
 
 
-def reason(ranked: Sequence[Candidate], base: Candidate, products: int, all_fit: bool, requested: bool) -> str:
+def reason(ranked: Sequence[Candidate], current: Candidate, products: int, all_fit: bool, requested: bool) -> str:
     """Return why the first of these layouts is ranked first; `requested`: the user restricted the formats."""
     best = ranked[0]
-    if best is base and not all_fit:
+    if best is current and not all_fit:
         return f"No layout that fits in memory would make {words.times(products)} clearly faster."
     quicker = min(ranked, key=lambda one: one.product_seconds)
-    waits = ""
+    faster_later = ""
     if quicker.product_seconds < _CLEARLY * best.product_seconds:
-        waits = (
+        faster_later = (
             f" A product would be faster in {quicker.name}, but for {words.times(products)}"
             " the conversion costs more than it saves."
         )
-    elif (
-        best.nearly_full
-        and best is not base
-        and best.product_seconds > quicker.product_seconds
-        and not quicker.nearly_full
-    ):
-        same = f"{quicker.name} is equally fast, but products and sums in {best.format} are diagonals again."
+    elif best is not current and best.nearly_full and not quicker.nearly_full:
+        same = f"{quicker.name} is equally fast, but products and sums of {best.format} matrices remain diagonal."
         return same + _changes(best)
-    return _of_layout(best, base, products, requested) + waits + _changes(best)
+    return _of_layout(best, current, products, requested) + faster_later + _changes(best)
 
 
-def _of_layout(best: Candidate, base: Candidate, products: int, requested: bool) -> str:
+def _of_layout(best: Candidate, current: Candidate, products: int, requested: bool) -> str:
     statistics = best.statistics
     assert statistics is not None
     if not statistics.csr.nnz:
         return "The matrix has no entries, so all formats are equally fast."
-    if best is base:
-        nowhere = words.nowhere(statistics) if best.format == COMMON else ""
-        because = f": {nowhere}" if nowhere else ""
+    if best is current:
+        positions = words.positions_of_nonzeros(statistics) if best.format == COMMON else ""
+        because = f": {positions}" if positions else ""
         return f"No other format would make {words.times(products)} clearly faster{because}."
     model = MODELS[best.format]
     if requested and not model.structured:

@@ -12,9 +12,10 @@ from .._backends.memory import human
 from .._matrix.sparse_array import SparseArray
 from .._show import columns, display
 from .._study.titles import TITLES
+from . import words
 from .candidate import Candidate
-from .candidates import as_rows, given_matrix
-from .offers import exact
+from .candidates import as_csr, given_matrix
+from .variants import exact
 
 TIE = 1.1  #: a ratio of times up to which layouts count as equally fast: smaller ones cannot be measured reliably
 _SHOWN = 8
@@ -36,11 +37,11 @@ class Recommendation:
         the attributes ``format``, ``layout`` (a dict with the options of the format), ``dtype`` (of the stored values),
         ``nbytes``, ``moved_nbytes`` (by one product), ``seconds`` (of one product, predicted), ``conversion`` (seconds,
         predicted), ``measured`` (seconds of one product with ``tune=True``, otherwise None), and ``name``.
-    base : Candidate
+    current : Candidate
         The layout of the matrix as it was given.
     reason : str
         Why the first layout is recommended.
-    offers : list of str
+    hints : list of str
         Hints on options that would be even faster, but change the dtype of the values.
     left_out : dict
         Layouts that do not fit in memory, with the reason. With ``formats=``, also formats that are not suitable.
@@ -54,10 +55,10 @@ class Recommendation:
     products: int
     device: str
     threads: int
-    base: Candidate
+    current: Candidate
     candidates: list[Candidate]
     reason: str
-    offers: list[str]
+    hints: list[str]
     left_out: dict[str, str]  # formats and why
     _csr: SparseArray = field(repr=False)
 
@@ -77,25 +78,25 @@ class Recommendation:
         return self.best.layout
 
     @property
-    def stays(self) -> bool:
+    def unchanged(self) -> bool:
         """Whether the matrix should stay as it is."""
-        return self.best is self.base
+        return self.best is self.current
 
     @property
     def ties(self) -> list[Candidate]:
         """The layouts whose total time is at most 10 % longer than that of the recommended one."""
-        return [one for one in self.candidates[1:] if self.total(one) <= TIE * self.total(self.best)]
+        return [one for one in self.candidates[1:] if self.total_seconds(one) <= TIE * self.total_seconds(self.best)]
 
-    def total(self, one: Candidate) -> float:
+    def total_seconds(self, candidate: Candidate) -> float:
         """Return the seconds of the conversion and of all products."""
-        return one.total(self.products)
+        return candidate.total_seconds(self.products)
 
-    def pays_after(self, one: Candidate | str) -> int | None:
-        """Return after how many products the conversion to a layout has saved time.
+    def break_even(self, candidate: Candidate | str) -> int | None:
+        """Return the number of products from which on the conversion to a layout saves time.
 
         Parameters
         ----------
-        one : Candidate or str
+        candidate : Candidate or str
             One of ``candidates``, or its name.
 
         Returns
@@ -108,27 +109,28 @@ class Recommendation:
         ValueError
             If no candidate has this name.
         TypeError
-            If `one` is neither a candidate nor a name.
+            If `candidate` is neither a candidate nor a name.
         """
-        if isinstance(one, str):
-            named = [each for each in self.candidates if each.name == one]
-            if not named:
+        if isinstance(candidate, str):
+            by_name = {each.name: each for each in reversed(self.candidates)}
+            if candidate not in by_name:
                 names = "; ".join(each.name for each in self.candidates)
-                raise ValueError(f"pays_after: unknown layout {one!r}; expected one of: {names}")
-            one = named[0]
-        if not isinstance(one, Candidate):
-            raise TypeError(f"pays_after: expected one of the candidates or its name, got {one!r}")
-        saved, more = self.base.product_seconds - one.product_seconds, one.conversion - self.base.conversion
-        if more <= 0:
+                raise ValueError(f"break_even: unknown layout {candidate!r}; expected one of: {names}")
+            candidate = by_name[candidate]
+        if not isinstance(candidate, Candidate):
+            raise TypeError(f"break_even: expected one of the candidates or its name, got {candidate!r}")
+        saved = self.current.product_seconds - candidate.product_seconds
+        cost = candidate.conversion - self.current.conversion
+        if cost <= 0:
             return 0 if saved >= 0 else None
-        return ceil(more / saved) if saved > 0 else None
+        return ceil(cost / saved) if saved > 0 else None
 
     def build(self, A: Any = None) -> Any:
         """Return the matrix, or another one, in the recommended layout, on the device of the recommendation.
 
         Parameters
         ----------
-        A : sparse matrix (ours, SciPy's or CuPy's) or dense 2-D array, optional
+        A : sparse matrix (of diagsparse, SciPy or CuPy) or dense 2-D array, optional
             Another matrix to be stored in the same format with the same options, for example one with new values. By
             default, the matrix that was passed to `recommend`. It is returned itself if it should stay as it is.
 
@@ -157,7 +159,7 @@ class Recommendation:
         """
         if A is None:
             return self.best.build(self._csr)
-        csr = as_rows(given_matrix(A, "build"), get_backend(self.device), "build")
+        csr = as_csr(given_matrix(A, "build"), get_backend(self.device), "build")
         if self.best.narrow and not exact(csr, self.best.dtype):
             raise ValueError(f"build: {self.best.dtype} would round values of A; call recommend for this matrix")
         try:
@@ -168,33 +170,24 @@ class Recommendation:
     @property
     def advice(self) -> str:
         """The recommended layout and the reason, in one line."""
-        layout = f"stay with {self.base.name}" if self.stays else self.best.name
+        layout = f"stay with {self.current.name}" if self.unchanged else self.best.name
         return f"Advice: {layout}. {self.reason}"
 
     # ---- text -----------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values, ready for JSON."""
+        names = ("dtype", "nnz", "op", "products", "device", "threads", "format", "layout", "unchanged", "reason",
+                 "hints", "left_out")  # fmt: skip
         return {
             "shape": list(self.shape),
-            "dtype": self.dtype,
-            "nnz": self.nnz,
-            "op": self.op,
-            "products": self.products,
-            "device": self.device,
-            "threads": self.threads,
-            "format": self.format,
-            "layout": self.layout,
-            "stays": self.stays,
-            "reason": self.reason,
+            **{name: getattr(self, name) for name in names},
             "ties": [one.name for one in self.ties],
-            "offers": self.offers,
-            "left_out": self.left_out,
             "candidates": [self._plain(one) for one in self.candidates],
         }
 
     def _plain(self, one: Candidate) -> dict[str, Any]:
         values = {name: value for name, value in vars(one).items() if name not in ("order", "statistics", "matrix")}
-        return values | {"name": one.name, "pays_after": self.pays_after(one), "as_it_is": one is self.base}
+        return values | {"name": one.name, "break_even": self.break_even(one), "current": one is self.current}
 
     def __repr__(self) -> str:
         m, n = self.shape
@@ -207,35 +200,36 @@ class Recommendation:
 
     def _repr_html_(self) -> str:
         shown = self._shown()
-        longest = max(self.total(one) for one in shown) or 1.0
-        rows = [[*self._cells(one), display.bar(self.total(one) / longest, one is not self.best)] for one in shown]
+        longest = max(self.total_seconds(one) for one in shown) or 1.0
+        rows = [
+            [*self._cells(one), display.bar(self.total_seconds(one) / longest, one is not self.best)] for one in shown
+        ]
         return display.page(repr(self), [], display.table([*_HEAD, "total time"], rows), display.lines(self._notes()))
 
     def _title(self) -> str:
-        work = f"{self.products} products" if self.products != 1 else "a single product"
-        where = self.device if self.device != "cpu" else f"cpu, {self.threads} thread{'s' * (self.threads > 1)}"
+        where = self.device if self.device != "cpu" else f"cpu, {display.counted(self.threads, 'thread')}"
         matrix = f"{self.shape[0]} x {self.shape[1]}  {self.dtype}  {self.nnz} nonzeros"
-        return f"{matrix}   {work} {TITLES[self.op]}   {where}"
+        return f"{matrix}   {words.times(self.products)} {TITLES[self.op]}   {where}"
 
     def _shown(self) -> Sequence[Candidate]:
         first = self.candidates[:_SHOWN]
-        return first if self.base in first else [*first, self.base]
+        return first if self.current in first else [*first, self.current]
 
     def _cells(self, one: Candidate) -> list[str]:
-        pays = self.pays_after(one)
-        after = "never" if pays is None else f"{pays} product{'s' * (pays != 1)}" if pays else "0 products"
+        products = self.break_even(one)
+        after = "never" if products is None else display.counted(products, "product")
         time = columns.seconds(one.product_seconds) + (" measured" if one.measured is not None else "")
         return [
-            one.name + (" (as it is)" if one.matrix is not None else ""),
+            one.name + (" (current)" if one.matrix is not None else ""),
             human(one.nbytes),
             human(one.moved_nbytes),
             time,
             columns.seconds(one.conversion) if one.conversion else "-",
-            "-" if one is self.base else after,
+            "-" if one is self.current else after,
         ]
 
     def _notes(self) -> list[str]:
         names = "; ".join(one.name for one in self.ties)
         ties = [f"Equally fast, within {round(100 * (TIE - 1))} %: {names}"] if names else []
         out = [f"Left out: {name}: {why}" for name, why in self.left_out.items()]
-        return [self.advice, *ties, *self.offers, *out]
+        return [self.advice, *ties, *self.hints, *out]

@@ -63,7 +63,7 @@ def _read(csr: SparseArray) -> tuple[list[tuple[int, int]], NDArray[np.int32], N
     windows = _windows(csr.shape[0], csr.nnz)
     ends = [int(host(parts["indptr"][row : row + 1])[0]) for window in windows for row in window]
     if sum(ends[1::2]) - sum(ends[::2]) < min(csr.nnz, _ENTRIES) // _FEW:  # most entries are elsewhere
-        windows = _where_entries_are(host(parts["indptr"]), csr.nnz)
+        windows = _windows_around_entries(host(parts["indptr"]), csr.nnz)
     most = csr.nnz if csr.nnz <= _ENTRIES else max(_ROWS, 4 * _ENTRIES // sum(last - first for first, last in windows))
     lengths, columns = [], []
     for first, last in windows:
@@ -89,7 +89,7 @@ def _windows(m: int, nnz: int) -> list[tuple[int, int]]:
     return [(first, first + rows) for first in firsts.tolist()]
 
 
-def _where_entries_are(indptr: NDArray[np.int64], nnz: int) -> list[tuple[int, int]]:
+def _windows_around_entries(indptr: NDArray[np.int64], nnz: int) -> list[tuple[int, int]]:
     """Return windows of rows around entries at equal distances in storage."""
     m = len(indptr) - 1
     rows = np.searchsorted(indptr, np.linspace(0, nnz - 1, _WINDOWS).astype(np.int64), side="right") - 1

@@ -83,7 +83,7 @@ class Squares:
         nbytes = stored * self.statistics.csr.dtype.itemsize
         # Long diagonals are combined with short ones, so the first product is an upper bound.
         slots = min(positions * len(offsets), self.useful / max(self.statistics.full, 1e-9) ** 2)
-        seconds = _CALL[self.device] + self._in_all(_SLOT[self.device] * slots, nbytes)
+        seconds = _CALL[self.device] + self._elapsed(_SLOT[self.device] * slots, nbytes)
         return seconds + 1e-9 * _DIAGONAL[self.device] * count, nbytes
 
     def by_rows(self, prices: Prices, pairs: float = 0.0, full_pairs: float = 0.0) -> tuple[float, int]:
@@ -92,13 +92,13 @@ class Squares:
         scattered = each.scattered * (1 - statistics.full)
         work = each.row * statistics.csr.shape[0] + each.useful * self.useful + (each.result + scattered) * self.result
         work += each.pair * pairs + each.full * full_pairs
-        return _CALL_BY_ROWS[self.device] + self._in_all(work, self.nbytes), self.nbytes
+        return _CALL_BY_ROWS[self.device] + self._elapsed(work, self.nbytes), self.nbytes
 
     def as_csr(self) -> tuple[float, int]:
         """Return the seconds and the bytes of C in csr."""
         return self.by_rows(_ROWS)
 
-    def _in_all(self, work: float, nbytes: int) -> float:
+    def _elapsed(self, work: float, nbytes: int) -> float:
         if self.where.on_cpu:
             written = min(nbytes, _REUSED) / _RECYCLED + max(0, nbytes - _REUSED) / _FRESH
             return (1e-9 * work + written) / self.threads

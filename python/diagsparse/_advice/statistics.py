@@ -27,7 +27,7 @@ _MULTIPLIED = 32  # number of rows for which the product is counted
 _NEIGHBOURS = 16  # largest number of distances of grid neighbours that are tried as a period
 _FEW = 256, 2048  # numbers of rows in which a period is looked for,
 _READ = 1 << 15  # and the limit for their entries
-_HALVES = "symmetric", "hermitian"  # symmetries for which formats store one triangle
+_STORED_SYMMETRIES = "symmetric", "hermitian"  # symmetries for which formats store one triangle
 FAR_TOO_MANY = "the nonzeros lie on far too many diagonals"
 
 
@@ -70,20 +70,20 @@ class Statistics:
         return self.exact.fill if self.of_diagonals else self.sample.fill
 
     @cached_property
-    def diagonal_places(self) -> int:
+    def diagonal_elements(self) -> int:
         """Number of elements on the occupied diagonals."""
         return int(bands.lengths(self.csr.shape, self.offsets).sum())
 
     @cached_property
     def full(self) -> float:
         """Fraction of these elements that are stored; 0 if not all diagonals were determined."""
-        return min(1.0, self.csr.nnz / max(1, self.diagonal_places)) if self.of_diagonals else 0.0
+        return min(1.0, self.csr.nnz / max(1, self.diagonal_elements)) if self.of_diagonals else 0.0
 
     @cached_property
     def symmetry(self) -> str | None:
         """``"symmetric"``, ``"hermitian"`` or None; on a CPU by sums of hashes, which are almost never wrong."""
         if not self.on_cpu:
-            return symmetry if (symmetry := self.exact.symmetry) in _HALVES else None
+            return symmetry if (symmetry := self.exact.symmetry) in _STORED_SYMMETRIES else None
         bits = CPU.core.seeming_symmetries(self.csr._matrix)
         return next((name for bit, name in SYMMETRIES.items() if bits & bit), None)
 
@@ -107,10 +107,10 @@ class Statistics:
         """Yield possible periods: that of some rows in the middle, and the distances of neighbours in a grid."""
         m, longest, tried = self.csr.shape[0], 0, 0
         for rows in sorted({min(m, few) for few in _FEW}):
-            period, looked_at = self._period_of((m - rows) // 2, rows)
+            period, rows_read = self._period_of((m - rows) // 2, rows)
             if period > longest:
                 yield (longest := period)
-            tried = looked_at // 2  # a shorter one would have been found
+            tried = rows_read // 2  # a shorter one would have been found
         distances = np.unique(abs(self.offsets))
         yield from distances[(distances > max(longest, tried)) & (distances <= m // 2)][:_NEIGHBOURS].tolist()
 

@@ -18,33 +18,33 @@ from .._study import gpu_clock
 from .._study.exactness import vector
 from .candidate import Candidate
 from .candidates import Candidates
-from .offers import ordering
+from .variants import ordering
 
 _MOST = 6  # largest number of layouts that are measured
-_HOPES = 1.6  # predicted total time of these layouts relative to the first one, at most
-_HOPELESS = 30  # predicted time of a product relative to the first layout from which the present one is not measured
+_PROMISING = 1.6  # predicted total time of these layouts relative to the first one, at most
+_TOO_SLOW = 30  # predicted time of a product relative to the first layout from which the current one is not measured
 _BUDGET = 0.05  # seconds of measurement per layout
 _SAMPLES = 15  # measurements of a call on a GPU
 
 
 def tuned(
-    ranked: list[Candidate], base: Candidate, candidates: Candidates, products: int, limit: int | None
+    ranked: list[Candidate], current: Candidate, candidates: Candidates, products: int, limit: int | None
 ) -> list[Candidate]:
-    """Return the layouts with measured times and conversions, including `base`; the others are omitted.
+    """Return the layouts with measured times and conversions, including `current`; the others are omitted.
 
     All measured layouts are held in memory at the same time, as many as fit, so that they can be timed alternately.
     """
     csr, op = candidates.csr, candidates.op
-    most = _HOPES * ranked[0].total(products)
-    others = [one for one in ranked if one is not base and one.total(products) <= most]
+    most = _PROMISING * ranked[0].total_seconds(products)
+    others = [one for one in ranked if one is not current and one.total_seconds(products) <= most]
     built: dict[Candidate, tuple[Callable[[], Any], float]] = {}
-    held = csr.nbytes
-    slow = base.seconds > _HOPELESS * ranked[0].seconds  # no need to measure it
-    for one in (base, *others[:_MOST]):
-        if one is base and slow:
+    occupied = csr.nbytes
+    slow = current.seconds > _TOO_SLOW * ranked[0].seconds  # no need to measure it
+    for one in (current, *others[:_MOST]):
+        if one is current and slow:
             continue
-        held += one.nbytes
-        if one is not base and not memory.fits(held, limit, csr._backend):
+        occupied += one.nbytes
+        if one is not current and not memory.fits(occupied, limit, csr._backend):
             break
         start = time.perf_counter()
         try:
@@ -53,12 +53,12 @@ def tuned(
             continue
         if csr._backend is not CPU:
             csr._core.synchronize(csr._backend.index)
-        before = candidates.before + (ordering(csr) if one.order else 0.0)
+        before = candidates.seconds_to_csr + (ordering(csr) if one.order else 0.0)
         conversion = 0.0 if one.matrix is not None else before + time.perf_counter() - start
         built[one] = _call(matrix, csr, op), conversion
     seconds = _seconds({one: call for one, (call, _) in built.items()}, csr)
     measured = [replace(one, measured=seconds[one], conversion=conversion) for one, (_, conversion) in built.items()]
-    return [base, *measured] if slow else measured
+    return [current, *measured] if slow else measured
 
 
 def _call(matrix: Any, csr: SparseArray, op: str) -> Callable[[], Any]:

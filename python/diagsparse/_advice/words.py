@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from .._show.columns import digits
+from .._show.columns import digits, percent
 from .statistics import Statistics
 
 FULL = 0.9  #: fraction of stored elements above which diagonals are called full
-
-
-def percent(share: float) -> str:
-    """Return a fraction in percent: ``95 %``, ``0.12 %``."""
-    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"
 
 
 def diagonals(count: int) -> str:
@@ -27,10 +22,10 @@ def bytes_each(nbytes: float, statistics: Statistics) -> str:
     """Return a sentence: the bytes per nonzero in a layout, and in csr."""
     nnz = max(1, statistics.csr.nnz)
     here, in_csr = digits(nbytes / nnz), digits(statistics.csr.nbytes / nnz)
-    return f"This takes {here} bytes per nonzero, compared with {in_csr} in csr."
+    return f"This needs {here} bytes per nonzero, compared with {in_csr} in csr."
 
 
-def nowhere(statistics: Statistics) -> str:
+def positions_of_nonzeros(statistics: Statistics) -> str:
     """Return how many diagonals a matrix has, and how full its blocks are; "" if it has few and full diagonals."""
     if statistics.full > FULL:
         return ""

@@ -1,4 +1,4 @@
-"""Dense operands of a matrix on a GPU: arrays of CuPy, PyTorch, JAX and NumPy, and our own.
+"""Dense operands of a matrix on a GPU: arrays of CuPy, PyTorch, JAX and NumPy, and `DeviceArray`s.
 
 For an operand on the GPU the result stays there, as an array of the operand's library. An operand on the host is
 copied, and the result is a NumPy array. With out= and without a conversion, nothing is allocated and no call
@@ -19,7 +19,7 @@ from . import host_dense, owners, streams
 _KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # types that DeviceArray converts
 
 
-def _has_unit_stride(a: Any, axis: int) -> bool:
+def has_unit_stride(a: Any, axis: int) -> bool:
     """Whether elements are contiguous along `axis`, and the other stride is a multiple of the item size."""
     if a.ptr % a.itemsize:
         return False
@@ -30,7 +30,7 @@ def _has_unit_stride(a: Any, axis: int) -> bool:
 
 def _axis(a: Any) -> int:
     """Return the axis along which the kernel traverses `a`: 1 for C order, 0 for F order and single columns."""
-    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _has_unit_stride(a, 1) and _has_unit_stride(a, 0)) else 1
+    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not has_unit_stride(a, 1) and has_unit_stride(a, 0)) else 1
 
 
 def layout(x: Any, y: Any) -> tuple[Any, ...]:
@@ -38,13 +38,15 @@ def layout(x: Any, y: Any) -> tuple[Any, ...]:
     return x.shape, x.strides, x.device, y.shape, y.strides, y.device
 
 
-def _gather(core: Any, a: Any, axis: int) -> Any:
+def gather(core: Any, a: Any, axis: int) -> Any:
+    """Return a copy that is contiguous along `axis`."""
     created = core.empty(a.shape, a.dtype.name, a.device, "C" if axis else "F")
     created.assign(a)
     return created
 
 
-def _zeros(core: Any, a: Any) -> Any:
+def zeros(core: Any, a: Any) -> Any:
+    """Return zeros with the shape and dtype of `a`."""
     created = core.empty(a.shape, a.dtype.name, a.device, "C")
     created.fill(0)
     return created
@@ -68,22 +70,22 @@ class Product:
         check_scalars(result, self.alpha, self.beta, self.who)
         return wanted, result
 
-    def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
-        """Write the product to `target`, a `DeviceArray`; if it is None, to the array that ``make(order)`` returns."""
+    def run(self, x: Any, target: Any, allocate: Callable[[str], Any]) -> None:
+        """Write the product to `target`, a `DeviceArray`, or to the array that ``allocate(order)`` returns."""
         core = self.backend.core
         if target is None:
             if self.beta != 0:
                 raise ValueError(f"{self.who}: beta={self.beta} scales out, but no out was given")
             axis = _axis(x)
-            y = make("C" if x.ndim == 1 or axis or _has_unit_stride(x, 1) else "F")
+            y = allocate("C" if x.ndim == 1 or axis or has_unit_stride(x, 1) else "F")
             axis = _axis(y) if y.size and x.ndim == 2 and y.shape[1] > 1 else axis
         else:
             y, axis = target, _axis(target)
-            if not _has_unit_stride(y, axis) or host_dense.overlaps_itself(y):
-                y = _gather(core, y, axis)
+            if not has_unit_stride(y, axis) or host_dense.overlaps_itself(y):
+                y = gather(core, y, axis)
             if core.overlap(target, x):
-                x = _gather(core, x, axis)
-        x = x if _has_unit_stride(x, axis) else _gather(core, x, axis)
+                x = gather(core, x, axis)
+        x = x if has_unit_stride(x, axis) else gather(core, x, axis)
         core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
         self.launched = (x.dtype, y.dtype), layout(x, y)
         if target is not None and y is not target:
@@ -117,16 +119,16 @@ class _Chain(Product):
         result = chain_dtype(self.a.dtype, given, self.is_complex)
         return result, result
 
-    def run(self, x: Any, target: Any, make: Callable[[str], Any]) -> None:
+    def run(self, x: Any, target: Any, allocate: Callable[[str], Any]) -> None:
         core = self.backend.core
         if target is None:
-            target = make("C" if x.ndim == 1 or _axis(x) else "F")
+            target = allocate("C" if x.ndim == 1 or _axis(x) else "F")
         if not x.size:
             return
-        fits = _has_unit_stride(target, 0) and not host_dense.overlaps_itself(target)
+        fits = has_unit_stride(target, 0) and not host_dense.overlaps_itself(target)
         y = target if fits else core.empty(target.shape, target.dtype.name, target.device, "F")
-        if not _has_unit_stride(x, 0) or core.overlap(y, x):
-            x = _gather(core, x, 0)
+        if not has_unit_stride(x, 0) or core.overlap(y, x):
+            x = gather(core, x, 0)
         core.chain(self.a._matrix, self.op, self.recurrence, x, y, self.kernel)
         if y is not target:
             host_dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
@@ -213,12 +215,12 @@ def _from_device(task: Product, owner: type[owners.AnyLibrary], x: Any, out: Any
         view = view.astype(wanted)
     created = None
 
-    def make(order: str) -> Any:
+    def allocate(order: str) -> Any:
         nonlocal created
         created = owner.empty(backend, task.result_shape(view), result, owner.order or order)
         return owner.view(core, created, backend.index) if owner is not owners.Jax else created
 
-    task.run(view, None if out is None else task.output(out, view, result), make)
+    task.run(view, None if out is None else task.output(out, view, result), allocate)
     owner.finish(backend)
     return owner.to_library(backend, created) if out is None else out
 
@@ -235,20 +237,20 @@ def _from_host(task: Product, x: Any, out: Any) -> Any:
     view = owners.upload(backend, x.astype(wanted, copy=False))
     created = None
 
-    def make(order: str) -> Any:
+    def allocate(order: str) -> Any:
         nonlocal created
         created = backend.core.empty(shape, result.name, backend.index, order)
         return created
 
     if not on_host:
-        task.run(view, task.output(out, view, result, "a NumPy array or "), make)
+        task.run(view, task.output(out, view, result, "a NumPy array or "), allocate)
         return out
     if out is None or task.beta == 0:
         task.beta = task.beta if out is None else 0
-        task.run(view, None, make)
+        task.run(view, None, allocate)
     else:
         created = owners.upload(backend, out)
-        task.run(view, created, make)
+        task.run(view, created, allocate)
     if out is None:
         return owners.download(created)
     out[...] = owners.download(created)

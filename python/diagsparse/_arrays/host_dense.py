@@ -18,7 +18,7 @@ def as_numpy(x: Any, who: str) -> np.ndarray:
     return np.asarray(x)
 
 
-def _has_unit_stride(a: np.ndarray, axis: int) -> bool:
+def has_unit_stride(a: np.ndarray, axis: int) -> bool:
     """Whether elements are contiguous along `axis`, and the other stride is a multiple of the item size."""
     if not a.flags.aligned:
         return False
@@ -29,10 +29,11 @@ def _has_unit_stride(a: np.ndarray, axis: int) -> bool:
 
 def _axis(a: np.ndarray) -> int:
     """Return the axis along which the kernel traverses `a`: 1 for C order, 0 for F order and single columns."""
-    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not _has_unit_stride(a, 1) and _has_unit_stride(a, 0)) else 1
+    return 0 if a.ndim == 1 or a.shape[1] == 1 or (not has_unit_stride(a, 1) and has_unit_stride(a, 0)) else 1
 
 
-def _gather(a: np.ndarray, axis: int) -> np.ndarray:
+def gather(a: np.ndarray, axis: int) -> np.ndarray:
+    """Return a copy that is contiguous along `axis`."""
     return np.array(a, order="C" if axis else "F")
 
 
@@ -44,17 +45,17 @@ def operands(
         if beta != 0:
             raise ValueError(f"{who}: beta={beta} scales out, but no out was given")
         if x.ndim == 1:
-            return (x if _has_unit_stride(x, 0) else _gather(x, 0)), np.empty(rows, dtype)
+            return (x if has_unit_stride(x, 0) else gather(x, 0)), np.empty(rows, dtype)
         axis = _axis(x)
-        y = np.empty((rows, x.shape[1]), dtype, "C" if _has_unit_stride(x, 1) or axis else "F")
+        y = np.empty((rows, x.shape[1]), dtype, "C" if has_unit_stride(x, 1) or axis else "F")
     else:
-        y = _checked_output(out, (rows, *x.shape[1:]), dtype, who)
+        y = checked_output(out, (rows, *x.shape[1:]), dtype, who)
         axis = _axis(y)
-        if not _has_unit_stride(y, axis) or overlaps_itself(y):
-            y, axis = _gather(y, axis), axis
+        if not has_unit_stride(y, axis) or overlaps_itself(y):
+            y, axis = gather(y, axis), axis
         if np.may_share_memory(out, x):
-            x = _gather(x, axis)
-    return (x if _has_unit_stride(x, axis) else _gather(x, axis)), y
+            x = gather(x, axis)
+    return (x if has_unit_stride(x, axis) else gather(x, axis)), y
 
 
 def columns(x: np.ndarray, out: Any, who: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,11 +63,11 @@ def columns(x: np.ndarray, out: Any, who: str) -> tuple[np.ndarray, np.ndarray, 
     if out is None:
         target = np.empty(x.shape, x.dtype, "C" if x.ndim == 1 or _axis(x) else "F")
     else:
-        target = _checked_output(out, x.shape, x.dtype, who)
-    fits = _has_unit_stride(target, 0) and not overlaps_itself(target)
+        target = checked_output(out, x.shape, x.dtype, who)
+    fits = has_unit_stride(target, 0) and not overlaps_itself(target)
     y = target if fits else np.empty(x.shape, x.dtype, "F")
-    free = _has_unit_stride(x, 0) and not np.may_share_memory(x, y)
-    return (x if free else _gather(x, 0)), y, target
+    free = has_unit_stride(x, 0) and not np.may_share_memory(x, y)
+    return (x if free else gather(x, 0)), y, target
 
 
 def overlaps_itself(a: Any) -> bool:
@@ -103,7 +104,8 @@ def check_writeable(out: np.ndarray, who: str) -> None:
         raise ValueError(f"{who}: out is read-only")
 
 
-def _checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str) -> np.ndarray:
+def checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, who: str) -> np.ndarray:
+    """Return an output; raise ValueError or TypeError unless it is a writeable NumPy array for the result."""
     if not isinstance(out, np.ndarray):
         raise TypeError(f"{who}: out is {type(out).__name__}, expected a NumPy array")
     check_output(out.shape, out.dtype, shape, dtype, who)

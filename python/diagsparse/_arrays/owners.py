@@ -43,7 +43,7 @@ class AnyLibrary:
 
     @staticmethod
     def view(core: Any, x: Any, device: int) -> Any:
-        """Return a `DeviceArray` on the same memory, which our current stream may read."""
+        """Return a `DeviceArray` on the same memory, which the current stream of diagsparse may read."""
         return x if isinstance(x, core.DeviceArray) else core.asarray(x, streams.current(device) or 1)
 
     @staticmethod
@@ -183,7 +183,7 @@ class Jax(AnyLibrary):
 
     @staticmethod
     def finish(backend: Backend) -> None:
-        """Synchronize: JAX may reuse memory before the work in our stream is done."""
+        """Synchronize: JAX may reuse memory before the work in diagsparse's stream is done."""
         backend.core.synchronize(backend.index)
 
 

@@ -45,26 +45,14 @@ _NOTHING: nullcontext[None] = nullcontext()
 
 
 def on(backend: Backend, stream: Any, who: str) -> AbstractContextManager[None]:
-    """Return `using(stream)` for work on a device.
-
-    Raises
-    ------
-    ValueError
-        For a stream on the cpu.
-    """
+    """Return `using(stream)` for work on a device; raise ValueError for a stream on the cpu."""
     if stream is not None and backend is CPU:
         raise ValueError(f"{who}: stream={stream!r}, but A is on the cpu, and nothing there runs in a stream")
     return _NOTHING if stream is None else using(stream)
 
 
 def pointer(stream: Any) -> int:
-    """Return the raw pointer of a stream.
-
-    Raises
-    ------
-    TypeError
-        If `stream` is not a stream.
-    """
+    """Return the raw pointer of a stream; raise TypeError if it is not a stream."""
     if hasattr(stream, "__cuda_stream__"):
         given = stream.__cuda_stream__
         return int((given() if callable(given) else given)[1])  # (version of the protocol, pointer)

@@ -51,12 +51,7 @@ _EXPECTED = 'expected "cpu", "cuda" or "cuda:0", "cuda:1", ...'
 def get_backend(device: str | None, default: Backend = CPU) -> Backend:
     """Return the backend of a device name, `default` for None.
 
-    Raises
-    ------
-    CudaUnavailable
-        If the device cannot be used; the message says what is missing and what to install.
-    ValueError, TypeError
-        If `device` does not name a device.
+    Raise CudaUnavailable if the device cannot be used: the message says what is missing and what to install.
     """
     if device is None:
         return default
@@ -76,7 +71,7 @@ def gpu(index: int) -> Backend:
     core = _cuda()
     count = core.device_count()
     if count == 0:
-        raise CudaUnavailable(f"the CUDA driver is installed, but no device answers; {_ON_THE_CPU}")
+        raise CudaUnavailable(f"the CUDA driver is installed, but there is no GPU that it can use; {_ON_THE_CPU}")
     if index >= count:
         names = "cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"
         raise CudaUnavailable(f"device 'cuda:{index}': this machine has {names}; use one of these, or {_ON_THE_CPU}")
@@ -127,7 +122,7 @@ def missing() -> str:
 
 
 def cuda_available() -> bool:
-    """Whether ``device="cuda"`` works here: the CUDA module loads and a device answers. Never raises."""
+    """Whether ``device="cuda"`` works here: the CUDA module loads and there is a GPU. Never raises."""
     return not missing()
 
 

@@ -71,7 +71,7 @@ def require_free(nbytes: int, what: str, backend: Backend = CPU, hint: str = "",
     if nbytes < SMALL or nbytes <= (free := available_bytes(backend)):
         return
     where = "" if backend is CPU else f" on {backend.name}"
-    raise MemoryError(f"{what} would take {_described(nbytes, temporary)}, {human(free)} are free{where}{hint}")
+    raise MemoryError(f"{what} would need {_described(nbytes, temporary)}, {human(free)} are free{where}{hint}")
 
 
 def checked_limit(max_bytes: float, who: str = "") -> int:
@@ -108,7 +108,7 @@ def require(
     if max_bytes is None:
         require_free(nbytes, what, backend, hint, temporary)
     elif nbytes > checked_limit(max_bytes):
-        raise MemoryError(f"{what} would take {_described(nbytes, temporary)}, the limit is {human(max_bytes)}{hint}")
+        raise MemoryError(f"{what} would need {_described(nbytes, temporary)}, the limit is {human(max_bytes)}{hint}")
 
 
 def without_limit(message: str) -> str:

@@ -1,4 +1,4 @@
-"""The memory pool of GPU matrices: our own, CuPy's or PyTorch's."""
+"""The memory pool of GPU matrices: that of diagsparse, CuPy or PyTorch."""
 
 from __future__ import annotations
 

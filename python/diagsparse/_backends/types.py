@@ -54,13 +54,8 @@ def widened(dtype: np.dtype) -> np.dtype:
 def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False) -> np.dtype:
     """Return the dtype in which values of dtype `given` are stored: `requested`, if the user passed one.
 
-    With `narrow` it may be float16 or bfloat16.
-
-    Raises
-    ------
-    TypeError
-        For integers, bools and other types whose conversion was not requested, for a requested type that no kernel
-        handles, and if imaginary parts would be lost.
+    With `narrow` it may be float16 or bfloat16. Raise TypeError for integers, bools and other types whose conversion
+    was not requested, for a requested type that no kernel handles, and if imaginary parts would be lost.
     """
     given = np.dtype(given).newbyteorder("=")
     names = f"float16, bfloat16, {_NAMES}" if narrow else _NAMES

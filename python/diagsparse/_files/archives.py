@@ -55,14 +55,8 @@ def write(file: IO[bytes], A: Any) -> None:
 def read(path: Path, limit: int) -> Any:
     """Return the matrix in a file: a SciPy sparse array or a `SparseArray`.
 
-    Raises
-    ------
-    ValueError
-        If the file was not written by one of the libraries.
-    MemoryError
-        If the arrays would need more than `limit` bytes.
-    ImportError
-        If the values are bfloat16 and ml_dtypes is not installed.
+    Raise ValueError if the file was not written by one of the libraries, MemoryError if the arrays would need more than
+    `limit` bytes, and ImportError if the values are bfloat16 and ml_dtypes is not installed.
     """
     with path.open("rb") as file:
         try:
@@ -159,15 +153,15 @@ class _Members:
                 shape, _, dtype = np.lib.format.read_array_header_1_0(member)
             except Exception as error:  # Python's parser raises MemoryError, among others
                 raise ValueError(f"{name} has no valid NumPy header: {error}") from error
-            held = info.file_size - member.tell()
+            nbytes = info.file_size - member.tell()
         kind, types = _TYPES.get(name, ("integers", _INTEGERS))
         if len(shape) != dimensions or dtype.newbyteorder("=") not in types:
             raise ValueError(f"{name}: {dtype} in {len(shape)} dimensions, expected {kind} in {dimensions}")
-        if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != held:
+        if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != nbytes:
             raise ValueError(
-                f"{name}: {dtype} values of shape {shape} do not have {held} bytes, the size in the archive"
+                f"{name}: {dtype} values of shape {shape} do not have {nbytes} bytes, the size in the archive"
             )
-        return held
+        return nbytes
 
 
 def _ours(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int], packing: Packing) -> Any:

@@ -23,7 +23,7 @@ _DTYPES = {"integer": np.int64, "unsigned-integer": np.uint64, "complex": np.com
 _MOST = 2**31 - 1  # rows or columns
 _CHUNK = 1 << 19  # bytes that are read at once; an upper limit for the length of lines
 _HEADER = 1 << 20  # largest number of bytes of the header, including comments
-_DAMAGE = EOFError, gzip.BadGzipFile, zlib.error
+_READ_ERRORS = EOFError, gzip.BadGzipFile, zlib.error
 _BLANKS = bytes.maketrans(b"\t\r", b"  ")
 
 
@@ -36,7 +36,7 @@ def _is_compressed(path: Path) -> bool:
     return path.name.lower().endswith(".gz")
 
 
-def room(path: Path) -> int:
+def max_entries(path: Path) -> int:
     """Return the largest number of entries of a file: each needs two bytes, and deflate compresses 1032:1 at most."""
     return path.stat().st_size * (516 if _is_compressed(path) else 1)
 
@@ -80,7 +80,7 @@ class Header(NamedTuple):
         nbytes = 2 * entries * (itemsize + 8) + (order if format == "coo" else pointers)
         memory.require(nbytes, limit, f"reading {entries} entries of a {m} x {n} matrix", hint)
 
-    def complaint(self, words: list[bytes], row: int, column: int) -> str | None:
+    def error_in(self, words: list[bytes], row: int, column: int) -> str | None:
         """Return the error in a syntactically valid entry, or None; `row` and `column` are its position in an array."""
         if self.layout == "coordinate":
             row, column = map(_integer, words[:2])
@@ -100,10 +100,7 @@ class Header(NamedTuple):
 class Text:
     """An open file: its header, then its lines in chunks, which are validated before they are returned.
 
-    Raises
-    ------
-    ValueError
-        For errors in the text, here and in the methods. The message states the line.
+    Errors in the text raise ValueError, here and in the methods. The message states the line.
     """
 
     def __init__(self, path: Path, file: Any) -> None:
@@ -111,8 +108,8 @@ class Text:
         self._at = self._read = 0  # bytes before the current line or chunk, and before the next one
         try:
             self.header = self._header()
-        except _DAMAGE as error:
-            raise self._damaged(error) from error
+        except _READ_ERRORS as error:
+            raise self._read_error(error) from error
 
     # ---- header -------------------------------------------------------------------------------------
     def _header(self) -> Header:
@@ -120,13 +117,13 @@ class Text:
         words = banner.lower().split()
         if len(words) != 5 or words[0] not in _MARKS or words[1] != "matrix" or words[2] not in _LAYOUTS:
             example = "%%MatrixMarket matrix coordinate real general"
-            raise self.wrong(f"expected a banner like '{example}', got {_quoted(banner)}")
+            raise self.error(f"expected a banner like '{example}', got {_quoted(banner)}")
         layout, field, symmetry = words[2:]
         if field not in _FIELDS or symmetry not in _SYMMETRIES:
             given = f"one of {', '.join(_FIELDS)} and one of {', '.join(_SYMMETRIES)}"
-            raise self.wrong(f"expected {given}, got {_quoted(*words[3:])}")
+            raise self.error(f"expected {given}, got {_quoted(*words[3:])}")
         if {"array", "pattern"} <= set(words) or {"unsigned-integer", "skew-symmetric"} <= set(words):
-            raise self.wrong(f"expected values that such a matrix can have, got {_quoted(*words[2:])}")
+            raise self.error(f"expected values that such a matrix can have, got {_quoted(*words[2:])}")
         line = self._line()
         while line.startswith("%") or line.isspace():
             line = self._line()
@@ -136,12 +133,12 @@ class Text:
         names = ["rows", "columns", "entries"][: 3 if layout == "coordinate" else 2]
         sizes = line.split()
         if len(sizes) != len(names) or not all(size.isdecimal() and len(size) < 19 for size in sizes):
-            raise self.wrong(f"expected the sizes '{' '.join(names)}', got {_quoted(line)}")
+            raise self.error(f"expected the sizes '{' '.join(names)}', got {_quoted(line)}")
         m, n = int(sizes[0]), int(sizes[1])
         if max(m, n) > _MOST:
-            raise self.wrong(f"expected at most {_MOST} rows and columns, got {m} x {n}")
+            raise self.error(f"expected at most {_MOST} rows and columns, got {m} x {n}")
         if symmetry != "general" and m != n:
-            raise self.wrong(f"expected a square {symmetry} matrix, got {m} x {n}")
+            raise self.error(f"expected a square {symmetry} matrix, got {m} x {n}")
         values = {"general": m * n, "skew-symmetric": m * (m - 1) // 2}.get(symmetry, m * (m + 1) // 2)
         return Header(layout, field, symmetry, m, n, values if layout == "array" else int(sizes[2]))
 
@@ -151,35 +148,35 @@ class Text:
         self._at = self._read if line else max(self._read - 1, 0)
         self._read += len(line)
         if len(line) == _CHUNK or self._read > _HEADER:
-            raise self.wrong(f"expected lines below {_CHUNK} bytes, and the sizes within {_HEADER} bytes")
+            raise self.error(f"expected lines below {_CHUNK} bytes, and the sizes within {_HEADER} bytes")
         return line.decode("ascii", "replace")
 
     # ---- entries ------------------------------------------------------------------------------------
     def chunks(self) -> Iterator[tuple[bytes, Lines]]:
         """Yield the lines below the header in chunks, with tabs and carriage returns replaced by spaces."""
         header, count = self.header, 0
-        form = len(_LAYOUTS[header.layout]), len(_FIELDS[header.field]), header.dtype
+        numbers = len(_LAYOUTS[header.layout]), len(_FIELDS[header.field]), header.dtype
         try:
             while chunk := self._file.read(_CHUNK):
                 rest = self._file.readline(_CHUNK)
                 self._at, self._read = self._read, self._read + len(chunk) + len(rest)
                 if len(rest) == _CHUNK:
-                    raise self.wrong(f"expected lines below {_CHUNK} bytes", len(chunk))
+                    raise self.error(f"expected lines below {_CHUNK} bytes", len(chunk))
                 end = b"\n" * (64 - (len(chunk) + len(rest)) % 64)
                 chunk = b"".join((chunk, rest, end))
                 if b"\t" in chunk or b"\r" in chunk:
                     chunk = chunk.translate(_BLANKS)
-                lines = Lines(chunk, *form)
+                lines = Lines(chunk, *numbers)
                 self._check(chunk, lines, header.entries - count)
                 count += lines.count
                 yield chunk, lines
-        except _DAMAGE as error:
-            raise self._damaged(error) from error
+        except _READ_ERRORS as error:
+            raise self._read_error(error) from error
         if count < header.entries:
             self._at = max(self._read - 1, 0)
-            raise self.wrong(f"expected {header.entries} entries, the file ends after {count}")
+            raise self.error(f"expected {header.entries} entries, the file ends after {count}")
 
-    def drain(self) -> None:
+    def check_entries(self) -> None:
         """Check all lines below the header."""
         for _ in self.chunks():
             pass
@@ -187,18 +184,18 @@ class Text:
     def _check(self, chunk: bytes, lines: Lines, expected: int) -> None:
         fault = lines.fault
         if lines.count > expected and (fault is None or lines.entry(expected) <= fault):
-            raise self.wrong(f"expected {self.header.entries} entries, more follow", lines.entry(expected))
+            raise self.error(f"expected {self.header.entries} entries, more follow", lines.entry(expected))
         if fault is not None:
             line = chunk[chunk.rfind(b"\n", 0, fault) + 1 : chunk.index(b"\n", fault)]
-            raise self.wrong(f"expected '{' '.join(self.header.names)}', got {_quoted(line)}", fault)
+            raise self.error(f"expected '{' '.join(self.header.names)}', got {_quoted(line)}", fault)
 
     # ---- errors -------------------------------------------------------------------------------------
-    def wrong(self, complaint: str, position: int = 0) -> ValueError:
+    def error(self, message: str, position: int = 0) -> ValueError:
         """Return an error at this byte of the current line or chunk."""
-        return ValueError(f"line {_line_at(self.path, self._at + position)}: {complaint}")
+        return ValueError(f"line {_line_at(self.path, self._at + position)}: {message}")
 
-    def _damaged(self, error: Exception) -> ValueError:
-        return self.wrong(f"the compressed data is damaged or truncated: {error}", 2**63)
+    def _read_error(self, error: Exception) -> ValueError:
+        return self.error(f"the compressed data is damaged or truncated: {error}", 2**63)
 
 
 def explain(path: Path) -> None:
@@ -211,9 +208,9 @@ def explain(path: Path) -> None:
         for chunk, lines in text.chunks():
             words = chunk.split()
             for number in range(lines.count):
-                complaint = header.complaint(words[number * width : (number + 1) * width], *next(positions))
-                if complaint is not None:
-                    raise text.wrong(complaint, lines.entry(number))
+                message = header.error_in(words[number * width : (number + 1) * width], *next(positions))
+                if message is not None:
+                    raise text.error(message, lines.entry(number))
 
 
 def _positions(header: Header) -> Iterator[tuple[int, int]]:
@@ -231,7 +228,7 @@ def _line_at(path: Path, position: int) -> int:
         try:
             while position and (text := file.read1(min(position, 8192))):
                 number, position = number + text.count(b"\n"), position - len(text)
-        except _DAMAGE:
+        except _READ_ERRORS:
             pass
     return number
 

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .._matrix.base import is_from_scipy
 from .._matrix.validation import private
-from .market_text import Header, Text, explain, opened, room
+from .market_text import Header, Text, explain, max_entries, opened
 
 _LOGGER = logging.getLogger("diagsparse")
 
@@ -23,21 +23,17 @@ _LOGGER = logging.getLogger("diagsparse")
 def read(path: Path, limit: int, format: str) -> Any:
     """Return the matrix in a file as a SciPy `coo_array` with int64, uint64, float64 or complex128 values.
 
-    Raises
-    ------
-    ValueError
-        If the text is invalid. The message states the line.
-    MemoryError
-        If the matrix and its conversion to `format` would need more than `limit` bytes.
+    Raise ValueError with the number of the line if the text is invalid, and MemoryError if the matrix and its
+    conversion to `format` would need more than `limit` bytes.
     """
     with opened(path) as file:
         text = Text(path, file)
         header = text.header
-        if header.entries > room(path):  # the file is invalid, no matter how much memory there is
-            text.drain()
+        if header.entries > max_entries(path):  # the file is invalid, no matter how much memory there is
+            text.check_entries()
         header.require(limit, format)
         if header.entries == 0:  # the libraries may abort the process in this case
-            text.drain()
+            text.check_entries()
             return sparse.coo_array((header.rows, header.columns), dtype=header.dtype)
         parsed = _parsed(text)
     if _diagonal_is_wrong(header, parsed):

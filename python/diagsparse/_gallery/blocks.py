@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
+from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, whole_number
+from .construction import as_format, random_values, require_memory_for_entries
 
-_WHERE = "blocked"
 
-
+@gallery_function
 def blocked(
     pattern: Any,
     nnz: int,
@@ -36,13 +36,10 @@ def blocked(
     shape : tuple, optional
         Shape of the matrix if the last row or column of blocks is incomplete; by default `size` times that of
         `pattern`.
-    dtype, seed, format
-        As for all functions of the gallery.
 
     Returns
     -------
     csr_array
-        Or a diagsparse matrix if `format` is given.
 
     Raises
     ------
@@ -56,13 +53,13 @@ def blocked(
     >>> A.shape, A.blocks, A.mean_fill
     ((8000, 8000), 6400, 20.0)
     """
-    nnz, size, dtype = whole(_WHERE, "nnz", nnz, "a count"), _size(size), checked_dtype(_WHERE, dtype)
-    room_for_entries(_WHERE, nnz, dtype)
+    nnz, size, dtype = whole_number("nnz", nnz, "a count"), _size(size), checked_dtype(dtype)
+    require_memory_for_entries(nnz, dtype)
     grid = sparse.coo_array(pattern)
     rows, columns = (shape[i] if shape else size * grid.shape[i] for i in range(2))
     if (-(-rows // size), -(-columns // size)) != grid.shape:
         blocks = f"{grid.shape[0]} x {grid.shape[1]} blocks of {size}"
-        raise ValueError(f"gallery.{_WHERE}: shape is {shape}, but the pattern has {blocks}")
+        raise ValueError(f"shape is {shape}, but the pattern has {blocks}")
     corners = np.unique(grid.coords[0] * np.int64(grid.shape[1]) + grid.coords[1])
     top, left = size * (corners // max(1, grid.shape[1])), size * (corners % max(1, grid.shape[1]))
     widths = np.minimum(size, columns - left)
@@ -75,8 +72,8 @@ def blocked(
 
 
 def _size(size: int) -> int:
-    if whole(_WHERE, "size", size, "a count of rows") < 1:
-        raise ValueError(f"gallery.{_WHERE}: size is {size}, expected a count of rows >= 1")
+    if whole_number("size", size, "a count of rows") < 1:
+        raise ValueError(f"size is {size}, expected a count of rows >= 1")
     return int(size)
 
 
@@ -89,9 +86,7 @@ def _positions(
     """
     blocks, total = len(room), int(room.sum())
     if not blocks <= count <= total:
-        raise ValueError(
-            f"gallery.{_WHERE}: nnz is {count}, but {blocks} blocks contain from {blocks} to {total} nonzeros"
-        )
+        raise ValueError(f"nnz is {count}, but {blocks} blocks contain from {blocks} to {total} nonzeros")
     first = rng.integers(0, room) if blocks else room
     ends = np.cumsum(room - 1)  # of the other positions, block by block
     others = rng.choice(total - blocks, count - blocks, replace=False, shuffle=False)

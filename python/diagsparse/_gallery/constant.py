@@ -12,22 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .making import (
-    Dtype,
-    Format,
-    as_format,
-    checked_dtype,
-    numbers,
-    of_constants,
-    of_diagonals,
-    room,
-    room_for_entries,
-    whole,
-)
+from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole_number
+from .construction import as_format, from_constants, from_diagonals, require_memory, require_memory_for_entries
 
 _STENCILS = {3: (1, False), 5: (2, False), 7: (3, False), 9: (2, True), 27: (3, True)}  # points: dimensions, corners
 
 
+@gallery_function
 def tridiagonal(
     n: int, *, lower: complex = -1, main: complex = 2, upper: complex = -1, dtype: Dtype = float, format: Format = None
 ) -> Any:
@@ -35,17 +26,12 @@ def tridiagonal(
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     lower, main, upper : number
         Values on the diagonals -1, 0 and 1. Diagonals with the value zero are not stored.
-    dtype, format
-        As for all functions of the gallery.
 
     Returns
     -------
     dia_array, shape (n, n)
-        Or a diagsparse matrix if `format` is given.
 
     Examples
     --------
@@ -55,11 +41,12 @@ def tridiagonal(
            [-1.,  2., -1.],
            [ 0., -1.,  2.]])
     """
-    n = whole("tridiagonal", "n", n, "an order")
-    values = numbers("tridiagonal", "(lower, main, upper)", (lower, main, upper))
-    return of_constants("tridiagonal", (n, n), np.arange(-1, 2), values, dtype, format)
+    n = whole_number("n", n, "an order")
+    values = numbers("(lower, main, upper)", (lower, main, upper))
+    return from_constants((n, n), np.arange(-1, 2), values, dtype, format)
 
 
+@gallery_function
 def toeplitz(
     first_column: ArrayLike, first_row: ArrayLike | None = None, *, dtype: Dtype = None, format: Format = None
 ) -> Any:
@@ -73,13 +60,10 @@ def toeplitz(
         First row, by default the conjugate of the column. Its first element is ignored, as in `scipy.linalg.toeplitz`.
     dtype : dtype, optional
         By default that of the values, or float64 for integers.
-    format : str, optional
-        As for all functions of the gallery.
 
     Returns
     -------
     dia_array, shape (m, n)
-        Or a diagsparse matrix if `format` is given.
 
     Examples
     --------
@@ -89,14 +73,15 @@ def toeplitz(
            [1., 4., 0., 2.],
            [0., 1., 4., 0.]])
     """
-    column = numbers("toeplitz", "first_column", first_column)
-    row = column.conj() if first_row is None else numbers("toeplitz", "first_row", first_row)
+    column = numbers("first_column", first_column)
+    row = column.conj() if first_row is None else numbers("first_row", first_row)
     values = np.concatenate((column[::-1], row[1:]))
     offsets = np.arange(len(values)) - (len(column) - 1)
     dtype = values.dtype if dtype is None and values.dtype.kind in "fc" else dtype
-    return of_constants("toeplitz", (len(column), len(row)), offsets, values, dtype, format)
+    return from_constants((len(column), len(row)), offsets, values, dtype, format)
 
 
+@gallery_function
 def stencil(
     points: int, shape: int | Sequence[int], *, periodic: bool = False, dtype: Dtype = float, format: Format = None
 ) -> Any:
@@ -114,14 +99,12 @@ def stencil(
         Number of grid points along each axis, or one number for all axes.
     periodic : bool
         Whether the grid is periodic, which requires at least 3 points along each axis.
-    dtype, format
-        As for all functions of the gallery.
 
     Returns
     -------
     dia_array, shape (N, N)
         For N grid points. A periodic grid in 2-D or 3-D is a `csr_array`, because its additional diagonals are mostly
-        empty. With `format`, a diagsparse matrix.
+        empty.
 
     Examples
     --------
@@ -130,31 +113,30 @@ def stencil(
     array([-200,   -1,    0,    1,  200], dtype=int32)
     """
     if points not in _STENCILS:
-        raise ValueError(f"gallery.stencil: points is {points!r}, expected one of {', '.join(map(str, _STENCILS))}")
+        raise ValueError(f"points is {points!r}, expected one of {', '.join(map(str, _STENCILS))}")
     dimensions, corners = _STENCILS[points]
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,) * dimensions
-    grid = tuple(whole("stencil", "shape", size, "a count of grid points") for size in sizes)
+    grid = tuple(whole_number("shape", size, "a count of grid points") for size in sizes)
     if len(grid) != dimensions:
-        raise ValueError(f"gallery.stencil: shape is {grid}, but {points} points need a {dimensions}-D grid")
+        raise ValueError(f"shape is {grid}, but {points} points need a {dimensions}-D grid")
     if periodic and min(grid) < 3:
-        raise ValueError(f"gallery.stencil: shape is {grid}, but a periodic axis needs at least 3 points")
-    dtype = checked_dtype("stencil", dtype)
+        raise ValueError(f"shape is {grid}, but a periodic axis needs at least 3 points")
+    dtype = checked_dtype(dtype)
     steps = [step for step in product((-1, 0, 1), repeat=dimensions) if corners or sum(map(abs, step)) <= 1]
     coefficients = np.array([-1 if any(step) else points - 1 for step in steps], dtype)
     n, strides = prod(grid), [prod(grid[axis + 1 :]) for axis in range(dimensions)]
     if periodic:
-        room_for_entries("stencil", points * n, dtype)
-    room("stencil", points * n * dtype.itemsize)
+        require_memory_for_entries(points * n, dtype)
+    require_memory(points * n * dtype.itemsize)
     if periodic:
         index = np.arange(n).reshape(grid)
         columns = np.stack([np.roll(index, step, range(dimensions)).ravel() for step in steps], axis=1)
         parts = np.tile(coefficients, n), columns.ravel(), np.arange(n + 1) * points
         csr = sparse.csr_array(parts, shape=(n, n)).sorted_indices()
         return as_format(csr.todia() if dimensions == 1 else csr, format)
-    diagonals: dict[
-        int, NDArray[Any]
-    ] = {}  # on a grid with one or two points along an axis, several steps have the same offset
+    # Several steps have the same offset if the grid has one or two points along an axis.
+    diagonals: dict[int, NDArray[Any]] = {}
     for step, coefficient in zip(steps, coefficients, strict=True):
         at = tuple(slice(max(0, s), size + min(0, s)) for s, size in zip(step, grid, strict=True))  # its columns
         diagonals.setdefault(sum(map(operator.mul, step, strides)), np.zeros(grid, dtype))[at] += coefficient
-    return of_diagonals({offset: values for offset, values in diagonals.items() if values.any()}, n, dtype, format)
+    return from_diagonals({offset: values for offset, values in diagonals.items() if values.any()}, n, dtype, format)

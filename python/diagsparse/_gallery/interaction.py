@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
+from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, require_fraction, whole_number
+from .construction import as_format, random_values, require_memory_for_entries
 
 _SPREAD = 0.075  # relative standard deviation of the densities of the rows in the expansion space
 
 
+@gallery_function
 def ci_matrix(
     n: int = 32768,
     reference_fraction: float = 0.1,
@@ -32,8 +34,6 @@ def ci_matrix(
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     reference_fraction : float
         Fraction of the columns in the reference region.
     reference_sparsity, expansion_sparsity : float
@@ -42,13 +42,10 @@ def ci_matrix(
         Number of rows if it is not n, for a part of a matrix that does not fit in memory.
     symmetric : bool
         Whether the upper triangle mirrors the lower one. Then the first rows are as dense as the first columns.
-    dtype, seed, format
-        As for all functions of the gallery.
 
     Returns
     -------
     csr_array, shape (rows, n)
-        Or a diagsparse matrix if `format` is given.
 
     Notes
     -----
@@ -61,25 +58,21 @@ def ci_matrix(
     >>> gallery.ci_matrix(1000, seed=0)[:, :100].nnz
     20000
     """
-    n, dtype = whole("ci_matrix", "n", n, "an order"), checked_dtype("ci_matrix", dtype)
-    shares = {
-        "reference_fraction": reference_fraction, "reference_sparsity": reference_sparsity,
-        "expansion_sparsity": expansion_sparsity,
-    }  # fmt: skip
-    for name, share in shares.items():
-        if not 0 <= share <= 1:
-            raise ValueError(f"gallery.ci_matrix: {name} is {share}, expected a fraction from 0 to 1")
-    m = n if rows is None else whole("ci_matrix", "rows", rows, "a count")
+    n, dtype = whole_number("n", n, "an order"), checked_dtype(dtype)
+    require_fraction("reference_fraction", reference_fraction)
+    require_fraction("reference_sparsity", reference_sparsity)
+    require_fraction("expansion_sparsity", expansion_sparsity)
+    m = n if rows is None else whole_number("rows", rows, "a count")
     if symmetric and m != n:
-        raise ValueError(f"gallery.ci_matrix: rows is {m}, but a symmetric matrix of order {n} has {n}")
+        raise ValueError(f"rows is {m}, but a symmetric matrix of order {n} has {n}")
     rng = np.random.default_rng(seed)
     reference = int(reference_fraction * n)
     leading, expansion = round((1 - reference_sparsity) * reference), n - reference
-    room_for_entries("ci_matrix", m * (leading + (1 - expansion_sparsity) * expansion), dtype)
+    require_memory_for_entries(m * (leading + (1 - expansion_sparsity) * expansion), dtype)
     density = (1 - expansion_sparsity) * (1 + _SPREAD * rng.standard_normal(m))
     rest = rng.binomial(expansion, np.clip(density, 0, 1))
     columns = [
-        np.sort(np.concatenate((_some(rng, reference, leading), reference + _some(rng, expansion, more))))
+        np.sort(np.concatenate((_distinct(rng, reference, leading), reference + _distinct(rng, expansion, more))))
         for more in rest.tolist()
     ]
     pointers = np.concatenate(([0], np.cumsum(leading + rest)))
@@ -88,9 +81,9 @@ def ci_matrix(
     return as_format(_mirrored(csr) if symmetric else csr, format)
 
 
-def _some(rng: np.random.Generator, among: int, number: int) -> Any:
-    """Return `number` different random numbers below `among`."""
-    return rng.choice(among, number, replace=False, shuffle=False) if number else np.zeros(0, np.int64)
+def _distinct(rng: np.random.Generator, end: int, count: int) -> Any:
+    """Return `count` different random integers from 0 to `end` - 1."""
+    return rng.choice(end, count, replace=False, shuffle=False) if count else np.zeros(0, np.int64)
 
 
 def _mirrored(a: Any) -> Any:

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .making import Dtype, Format, as_format, checked_dtype, whole
+from .arguments import Dtype, Format, checked_dtype, gallery_function, whole_number
+from .construction import as_format
 
-_WHERE = "molecule_hamiltonian"
 _BYTES = 64  # bytes per nonzero at the peak of the construction
 
 
+@gallery_function
 def molecule_hamiltonian(
     mean_field: Any,
     *,
@@ -53,15 +54,12 @@ def molecule_hamiltonian(
         errors.
     dtype : dtype
         The dtype of the result. The matrix is always computed in float64.
-    format : str, optional
-        As for all functions of the gallery.
 
     Returns
     -------
     csr_array
         Real symmetric, in float64 down to the last bit. With m orbitals and u electrons of spin up, there are
-        ``comb(m, u)`` strings of this spin. The order of the matrix is the product of the numbers for both spins. With
-        `format`, a diagsparse matrix.
+        ``comb(m, u)`` strings of this spin. The order of the matrix is the product of the numbers for both spins.
 
     Raises
     ------
@@ -83,35 +81,32 @@ def molecule_hamiltonian(
     try:
         from pyscf import ao2mo, mcscf, scf
     except ImportError as error:
-        raise ImportError(f'gallery.{_WHERE} needs PySCF: pip install "diagsparse[chemistry]"') from error
+        raise ImportError('gallery.molecule_hamiltonian needs PySCF: pip install "diagsparse[chemistry]"') from error
     from .._backends.memory import require_free  # imported here, so that the gallery works without the compiled core
 
-    dtype = checked_dtype(_WHERE, dtype)
+    dtype = checked_dtype(dtype)
     if not isinstance(mean_field, scf.hf.RHF) or np.iscomplexobj(mean_field.mo_coeff):
         raise TypeError(
-            f"gallery.{_WHERE}: mean_field is {type(mean_field).__name__}, expected RHF, ROHF or RKS of PySCF"
-            " with real orbitals"
+            f"mean_field is {type(mean_field).__name__}, expected RHF, ROHF or RKS of PySCF with real orbitals"
         )
     if mean_field.mo_coeff is None:
-        raise ValueError(f"gallery.{_WHERE}: mean_field has no orbitals yet, call its kernel() first")
+        raise ValueError("mean_field has no orbitals yet, call its kernel() first")
     if not threshold >= 0:
-        raise ValueError(f"gallery.{_WHERE}: threshold is {threshold}, expected a number of hartree >= 0")
+        raise ValueError(f"threshold is {threshold}, expected a number of hartree >= 0")
     m, spins = _space(mean_field, orbitals, electrons)
     n = comb(m, spins[0]) * comb(m, spins[1])
     if n >= 2**31:
-        raise ValueError(f"gallery.{_WHERE}: {n} determinants, expected fewer than 2**31: take fewer orbitals")
+        raise ValueError(f"{n} determinants, expected fewer than 2**31: take fewer orbitals")
 
     hint = "; take fewer orbitals, or fewer electrons"
-    require_free(24 * m**4, f"gallery.{_WHERE}: the integrals of {m} orbitals", hint=hint)
+    require_free(24 * m**4, f"the integrals of {m} orbitals", hint=hint)
     space = mcscf.CASCI(mean_field, m, spins)
     one, constant = space.get_h1eff()
     two = ao2mo.restore(1, space.get_h2eff(), m)  # (pq|rs)
     one = _cleaned(one - np.einsum("prrq->pq", two) / 2, threshold).reshape(1, m * m)
     two = _cleaned(two.reshape(m * m, m * m), threshold)
-    pointers = 16 * sum(
-        comb(m, electrons) ** 2 for electrons in spins
-    )  # of matrices with a row for each pair of strings
-    require_free(int(_BYTES * _entries(two, m, spins)) + pointers, f"gallery.{_WHERE}: {n} determinants", hint=hint)
+    pointers = 16 * sum(comb(m, electrons) ** 2 for electrons in spins)  # there is a row for each pair of strings
+    require_free(int(_BYTES * _entries(two, m, spins)) + pointers, f"{n} determinants", hint=hint)
     # H = sum of one[pq] E_pq and of (pq|rs) E_pq E_rs / 2, where E_pq = E_pq of spin up + E_pq of spin down.
     (up, _, up_alone), (_, moved, down_alone) = (_of_one_spin(one, two, m, electrons) for electrons in spins)
     a, b = up_alone.shape[0], down_alone.shape[0]
@@ -126,20 +121,18 @@ def _space(mean_field: Any, orbitals: int | None, electrons: int | tuple[int, in
     """Return the number of included orbitals, and of included electrons of each spin."""
     molecule, available = mean_field.mol, mean_field.mo_coeff.shape[1]
     given = molecule.nelec if electrons is None else electrons
-    counts = [whole(_WHERE, "electrons", n, "a count") for n in (given if isinstance(given, tuple | list) else [given])]
+    counts = [whole_number("electrons", n, "a count") for n in (given if isinstance(given, tuple | list) else [given])]
     core, odd = divmod(molecule.nelectron - sum(counts), 2)
     spins = counts if len(counts) > 1 else [(counts[0] + spin) // 2 for spin in (molecule.spin, -molecule.spin)]
     if len(spins) != 2 or core < 0 or odd or min(spins) < 0:
         raise ValueError(
-            f"gallery.{_WHERE}: electrons is {electrons}, expected the {molecule.nelectron} of the molecule less"
+            f"electrons is {electrons}, expected the {molecule.nelectron} of the molecule less"
             " pairs, those of the core, or (up, down)"
         )
     least, most = max(1, *spins), available - core
-    m = most if orbitals is None else whole(_WHERE, "orbitals", orbitals, "a count")
+    m = most if orbitals is None else whole_number("orbitals", orbitals, "a count")
     if not least <= m <= most:
-        raise ValueError(
-            f"gallery.{_WHERE}: orbitals is {m}, expected {least} to {most}: of {available}, the core takes {core}"
-        )
+        raise ValueError(f"orbitals is {m}, expected {least} to {most}: of {available}, the core takes {core}")
     return m, spins
 
 
@@ -160,9 +153,8 @@ def _of_one_spin(one: Any, two: Any, m: int, electrons: int) -> tuple[Any, Any, 
     )
     moved = two @ excitations
     stacked = (m * m * strings, strings)
-    alone = (
-        excitations.reshape(stacked).T @ moved.reshape(stacked) / 2
-    )  # E_qp is the transpose of E_pq, and (pq|rs) = (qp|rs)
+    # E_qp is the transpose of E_pq, and (pq|rs) = (qp|rs).
+    alone = excitations.reshape(stacked).T @ moved.reshape(stacked) / 2
     alone = alone + (one @ excitations).reshape((strings, strings))
     return excitations, moved, (alone + alone.T) / 2
 
@@ -175,9 +167,8 @@ def _entries(two: Any, m: int, spins: list[int]) -> float:
         count = np.full((m, m), strings * electrons * (m - electrons) / max(1, m * (m - 1)))
         np.fill_diagonal(count, strings * electrons / m)
         moves.append(count.ravel())
-    alone = sum(
-        comb(e, 1) * comb(m - e, 1) + comb(e, 2) * comb(m - e, 2) for e in spins
-    )  # one or two electrons of one spin move
+    # One or two electrons of the same spin move.
+    alone = sum(comb(e, 1) * comb(m - e, 1) + comb(e, 2) * comb(m - e, 2) for e in spins)
     return float(moves[0] @ ((two != 0) @ moves[1])) + comb(m, spins[0]) * comb(m, spins[1]) * (1 + alone)
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .making import Dtype, Format, checked_dtype, numbers, of_diagonals, room, whole
+from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole_number
+from .construction import from_diagonals, require_memory
 
 _MOST_SITES = 30  # largest number of spins: 2**30 rows
 
 
+@gallery_function
 def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype = None, format: Format = None) -> Any:
     """Return a sum of Pauli strings with coefficients, sum c_k P_k.
 
@@ -28,13 +30,10 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
         One coefficient for each string.
     dtype : dtype, optional
         By default float64 if the result is real, and complex128 otherwise.
-    format : str, optional
-        As for all functions of the gallery.
 
     Returns
     -------
     dia_array, shape (2**sites, 2**sites)
-        Or a diagsparse matrix if `format` is given.
 
     Raises
     ------
@@ -61,31 +60,29 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
     array([[0.+0.j, 0.-1.j],
            [0.+1.j, 0.+0.j]])
     """
-    where, strings = "pauli_sum", list(strings)
-    factors = numbers(where, "coefficients", coefficients)
+    strings = list(strings)
+    factors = numbers("coefficients", coefficients)
     if len(strings) != len(factors):
-        raise ValueError(
-            f"gallery.{where}: {len(strings)} strings and {len(factors)} coefficients, expected equal numbers"
-        )
+        raise ValueError(f"{len(strings)} strings and {len(factors)} coefficients, expected equal numbers")
     for string in strings:
         if not isinstance(string, str) or set(string) - set("IXYZ"):
-            raise ValueError(f"gallery.{where}: string {string!r}, expected letters I, X, Y, Z")
+            raise ValueError(f"string {string!r}, expected letters I, X, Y, Z")
         if len(string) != len(strings[0]):
-            raise ValueError(f"gallery.{where}: strings {strings[0]!r} and {string!r}, expected equal lengths")
+            raise ValueError(f"strings {strings[0]!r} and {string!r}, expected equal lengths")
     sites = len(strings[0]) if strings else 0
-    _check_sites(where, sites)
+    _check_sites(sites)
     # A factor i for each Y; the product is real if their number is even.
     factors = np.array(
         [c * 1j ** string.count("Y") for c, string in zip(factors.tolist(), strings, strict=True)], complex
     )
     real = not factors.imag.any()
-    dtype = checked_dtype(where, (np.float64 if real else np.complex128) if dtype is None else dtype)
+    dtype = checked_dtype((np.float64 if real else np.complex128) if dtype is None else dtype)
     if not real and dtype.kind != "c":
-        raise TypeError(f"gallery.{where}: complex values do not fit dtype {dtype}")
+        raise TypeError(f"complex values do not fit dtype {dtype}")
     flips: dict[tuple[int, ...], list[tuple[str, complex]]] = {}  # strings by the sites that they flip
     for string, factor in zip(strings, factors, strict=True):
         flips.setdefault(tuple(s for s, letter in enumerate(string) if letter in "XY"), []).append((string, factor))
-    room(where, sum(2 ** len(sites) for sites in flips) * 2**sites * dtype.itemsize)
+    require_memory(sum(2 ** len(sites) for sites in flips) * 2**sites * dtype.itemsize)
     # A diagonal is an array with one axis per site, by the bits of its columns; Z and Y change sign with the bit.
     signs = [np.array([1, -1], dtype).reshape([2 if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
     diagonals: dict[int, NDArray[Any]] = {}
@@ -101,9 +98,10 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
                 at[s] = bit
             if values[tuple(at)].any():
                 diagonals.setdefault(offset, np.zeros(values.shape, dtype))[tuple(at)] += values[tuple(at)]
-    return of_diagonals(diagonals, 2**sites, dtype, format)
+    return from_diagonals(diagonals, 2**sites, dtype, format)
 
 
+@gallery_function
 def heisenberg(
     sites: int,
     *,
@@ -119,21 +117,16 @@ def heisenberg(
 
     Parameters
     ----------
-    sites : int
-        Number of spins, at most 30.
     couplings : sequence of 3 numbers
         jx, jy and jz.
     field : sequence of 3 numbers or arrays of shape (sites,)
         hx, hy and hz. A field along Y makes the result complex.
-    periodic : bool
-        Whether the last site is a neighbour of the first one, for 3 or more sites.
-    dtype, format
-        As in `pauli_sum`.
+    dtype : dtype, optional
+        By default float64 if the result is real, and complex128 otherwise.
 
     Returns
     -------
     dia_array, shape (2**sites, 2**sites)
-        Or a diagsparse matrix if `format` is given.
 
     Examples
     --------
@@ -144,20 +137,20 @@ def heisenberg(
            [ 0.,  2., -1.,  0.],
            [ 0.,  0.,  0.,  1.]])
     """
-    where = "heisenberg"
-    sites = _check_sites(where, whole(where, "sites", sites, "a count of spins"))
+    sites = _check_sites(whole_number("sites", sites, "a count of spins"))
     for name, three in (("couplings", couplings), ("field", field)):
         if len(three) != 3:
-            raise ValueError(f"gallery.{where}: {name} has {len(three)} elements, expected three, along X, Y and Z")
+            raise ValueError(f"{name} has {len(three)} elements, expected three, along X, Y and Z")
     terms = [({s: letter, t: letter}, j) for s, t in _bonds(sites, periodic)
              for letter, j in zip("XYZ", couplings, strict=True)]  # fmt: skip
     for letter, h in zip("XYZ", field, strict=True):
-        terms += [({s: letter}, value) for s, value in enumerate(_on_sites(where, "field", h, sites))]
+        terms += [({s: letter}, value) for s, value in enumerate(_on_sites("field", h, sites))]
     terms = [(letters, value) for letters, value in terms if value] or [({}, 0.0)]
     strings = ["".join(letters.get(s, "I") for s in range(sites)) for letters, _ in terms]
     return pauli_sum(strings, [value for _, value in terms], dtype=dtype, format=format)
 
 
+@gallery_function
 def transverse_ising(
     sites: int,
     *,
@@ -172,21 +165,16 @@ def transverse_ising(
 
     Parameters
     ----------
-    sites : int
-        Number of spins, at most 30.
     coupling : float
         Coupling of neighbouring spins.
     field, longitudinal : number or array of shape (sites,)
         Transverse and longitudinal field, for all sites or for each of them.
-    periodic : bool
-        Whether the last site is a neighbour of the first one, for 3 or more sites.
-    dtype, format
-        As in `pauli_sum`.
+    dtype : dtype, optional
+        By default float64 if the result is real, and complex128 otherwise.
 
     Returns
     -------
     dia_array, shape (2**sites, 2**sites)
-        Or a diagsparse matrix if `format` is given.
 
     Examples
     --------
@@ -202,6 +190,7 @@ def transverse_ising(
                       format=format)  # fmt: skip
 
 
+@gallery_function
 def bose_hubbard(
     sites: int,
     *,
@@ -228,15 +217,11 @@ def bose_hubbard(
         Coefficients of the first two sums.
     potential : number or array of shape (sites,)
         Chemical potential, for all sites or for each of them.
-    periodic : bool
-        Whether the last site is a neighbour of the first one, for 3 or more sites.
-    dtype, format
-        As for all functions of the gallery.
 
     Returns
     -------
     dia_array, shape (levels**sites, levels**sites)
-        Real symmetric, with one diagonal for each direction of each bond. With `format`, a diagsparse matrix.
+        Real symmetric, with one diagonal for each direction of each bond.
 
     Examples
     --------
@@ -247,36 +232,33 @@ def bose_hubbard(
            [ 0., -1., -1.,  0.],
            [ 0.,  0.,  0., -3.]])
     """
-    where = "bose_hubbard"
     sites, levels = (
-        whole(where, "sites", sites, "a count of sites"),
-        whole(where, "levels", levels, "a count of levels"),
+        whole_number("sites", sites, "a count of sites"),
+        whole_number("levels", levels, "a count of levels"),
     )
     if levels < 1 or sites * np.log2(max(levels, 1)) > _MOST_SITES:
-        raise ValueError(f"gallery.{where}: {levels} levels on {sites} sites, expected 1 to 2**{_MOST_SITES} states")
-    hopping, interaction, dtype = float(hopping), float(interaction), checked_dtype(where, dtype)
+        raise ValueError(f"{levels} levels on {sites} sites, expected 1 to 2**{_MOST_SITES} states")
+    hopping, interaction, dtype = float(hopping), float(interaction), checked_dtype(dtype)
     bonds = _bonds(sites, periodic)
-    room(where, (2 * len(bonds) + 1) * levels**sites * dtype.itemsize)
+    require_memory((2 * len(bonds) + 1) * levels**sites * dtype.itemsize)
     count = [np.arange(levels).reshape([levels if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
     main = np.zeros((levels,) * sites, dtype)
-    for n, mu in zip(count, _on_sites(where, "potential", potential, sites), strict=True):
+    for n, mu in zip(count, _on_sites("potential", potential, sites), strict=True):
         main += (interaction / 2 * n * (n - 1) - mu * n).astype(dtype)
     diagonals = {0: main} if main.any() else {}
     for one, other in bonds if hopping and levels > 1 else []:
-        for s, t in (
-            (one, other),
-            (other, one),
-        ):  # a boson moves from t to s: columns with at least one boson on t and a free level on s
+        # A boson moves from t to s, in columns with at least one boson on t and a free level on s.
+        for s, t in ((one, other), (other, one)):
             offset = levels ** (sites - 1 - t) - levels ** (sites - 1 - s)
             value = np.sqrt((count[s] + 1) * count[t]) * (count[s] < levels - 1)
             diagonal = diagonals.setdefault(offset, np.zeros(main.shape, dtype))
             diagonal -= (hopping * value).astype(dtype)
-    return of_diagonals(diagonals, levels**sites, dtype, format)
+    return from_diagonals(diagonals, levels**sites, dtype, format)
 
 
-def _check_sites(where: str, sites: int) -> int:
+def _check_sites(sites: int) -> int:
     if sites > _MOST_SITES:
-        raise ValueError(f"gallery.{where}: {sites} sites, expected at most {_MOST_SITES} (2**{_MOST_SITES} rows)")
+        raise ValueError(f"{sites} sites, expected at most {_MOST_SITES} (2**{_MOST_SITES} rows)")
     return sites
 
 
@@ -284,9 +266,9 @@ def _bonds(sites: int, periodic: bool) -> list[tuple[int, int]]:
     return [(s, s + 1) for s in range(sites - 1)] + ([(0, sites - 1)] if periodic and sites > 2 else [])
 
 
-def _on_sites(where: str, name: str, values: ArrayLike, sites: int) -> list[Any]:
+def _on_sites(name: str, values: ArrayLike, sites: int) -> list[Any]:
     """Return a list with one number for each site."""
     given = np.asarray(values)
     if given.dtype.kind not in "biuf" or given.shape not in ((), (sites,)):
-        raise ValueError(f"gallery.{where}: {name} is {given.dtype} {given.shape}, expected a real number or {sites}")
+        raise ValueError(f"{name} is {given.dtype} {given.shape}, expected a real number or {sites}")
     return np.broadcast_to(given, sites).tolist()

@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .making import Dtype, Format, Seed, as_format, checked_dtype, random_values, room_for_entries, whole
+from .arguments import Dtype, Format, Seed, checked_dtype, gallery_function, require_fraction, whole_number
+from .construction import as_format, random_values, require_memory_for_entries
 
 Layout = Callable[[int, NDArray[np.bool_]], NDArray[np.int64]]
 """A function that returns the positions of the remainder, as ``row n + column``, for an order n and an array that
 states for each offset from -n on whether this diagonal belongs to a band."""
 
-_WHERE = "quasi_band"
 _MOST_BANDS = 8  # largest random number of bands
 
 
+@gallery_function
 def quasi_band(
     n: int,
     nnz_percentage: float = 0.5,
@@ -42,8 +43,6 @@ def quasi_band(
 
     Parameters
     ----------
-    n : int
-        Order of the matrix.
     nnz_percentage : float
         Nonzeros in percent of all n^2 elements.
     band_percentage : float
@@ -57,13 +56,10 @@ def quasi_band(
         Positions of the rest: at random, or in neighbouring rows or columns, which are full except for the bands.
     reach : float
         Fraction of n that limits the offsets of the bands, which are random.
-    dtype, seed, format
-        As for all functions of the gallery.
 
     Returns
     -------
     csr_array, shape (n, n)
-        Or a diagsparse matrix if `format` is given.
 
     Raises
     ------
@@ -77,25 +73,24 @@ def quasi_band(
     >>> A.nnz
     20000
     """
-    n, dtype = whole(_WHERE, "n", n, "an order"), checked_dtype(_WHERE, dtype)
-    shares = {"nnz_percentage": nnz_percentage, "band_percentage": band_percentage, "band_occupancy": band_occupancy}
-    for name, share in shares.items():
-        if not 0 <= share <= 100:
-            raise ValueError(f"gallery.{_WHERE}: {name} is {share}, expected 0 to 100")
+    n, dtype = whole_number("n", n, "an order"), checked_dtype(dtype)
+    given = {"nnz_percentage": nnz_percentage, "band_percentage": band_percentage, "band_occupancy": band_occupancy}
+    for name, percentage in given.items():
+        if not 0 <= percentage <= 100:
+            raise ValueError(f"{name} is {percentage}, expected 0 to 100")
     if layout not in _LAYOUTS:
         expected = ", ".join(f'"{name}"' for name in _LAYOUTS)
-        raise ValueError(f"gallery.{_WHERE}: layout is {layout!r}, expected one of {expected}")
-    if not 0 <= reach <= 1:
-        raise ValueError(f"gallery.{_WHERE}: reach is {reach}, expected a fraction of n from 0 to 1")
+        raise ValueError(f"layout is {layout!r}, expected one of {expected}")
+    require_fraction("reach", reach, "n")
     rng = np.random.default_rng(seed)
     nnz = round(n * n * nnz_percentage / 100)
     inside = round(nnz * band_percentage / 100)
     if inside and not band_occupancy:
-        raise ValueError(f"gallery.{_WHERE}: band_occupancy is 0, but the bands contain {inside} nonzeros")
-    count = None if band_count is None else whole(_WHERE, "band_count", band_count, "a count")
+        raise ValueError(f"band_occupancy is 0, but the bands contain {inside} nonzeros")
+    count = None if band_count is None else whole_number("band_count", band_count, "a count")
     if inside and count == 0:
-        raise ValueError(f"gallery.{_WHERE}: band_count is 0, but the bands contain {inside} nonzeros")
-    room_for_entries(_WHERE, nnz, dtype)
+        raise ValueError(f"band_count is 0, but the bands contain {inside} nonzeros")
+    require_memory_for_entries(nnz, dtype)
     positions = inside / band_occupancy * 100 if inside else 0.0
     offsets = drawn_bands(n, positions, inside, count, min(n - 1, int(reach * n)), rng) if inside else np.zeros(0, int)
     rest = partial(_LAYOUTS[layout], count=nnz - inside, rng=rng)
@@ -119,9 +114,7 @@ def drawn_bands(
             best = offsets
     if best is None or abs(_total(n, best) - positions) > n:  # more than a diagonal
         requested = f"{count or 'some'} bands with {least} nonzeros among {round(positions)} elements"
-        raise ValueError(
-            f"gallery.{_WHERE}: {requested} do not fit on the {2 * reach + 1} diagonals from {-reach} to {reach}"
-        )
+        raise ValueError(f"{requested} do not fit on the {2 * reach + 1} diagonals from {-reach} to {reach}")
     return best
 
 
@@ -217,7 +210,7 @@ def _block(n: int, banded: NDArray[np.bool_], count: int, rng: np.random.Generat
 
 def _room(count: int, free: int) -> None:
     if count > free:
-        raise ValueError(f"gallery.{_WHERE}: {count} nonzeros outside of the bands, which have only {free} elements")
+        raise ValueError(f"{count} nonzeros outside of the bands, which have only {free} elements")
 
 
 _LAYOUTS = {"random": anywhere, "row_block": _row_block, "column_block": _column_block}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .making import Dtype, Format, checked_dtype, whole
+from .arguments import Dtype, Format, checked_dtype, gallery_function, whole_number
 from .operators import heisenberg
 
 _MODELS = {"ising": (True, False, "x"), "xy": (False, True, "z"), "heisenberg": (True, True, "z")}  # ZZ, XX + YY, field
 
 
+@gallery_function
 def spin_chain(
     sites: int,
     *,
@@ -30,21 +31,15 @@ def spin_chain(
 
     Parameters
     ----------
-    sites : int
-        Number of spins, at most 30.
     coupling, field : float
         Coefficients of the two sums.
-    periodic : bool
-        Whether the last site is a neighbour of the first one, for 3 or more sites.
     model : {"ising", "xy", "heisenberg"}
         The Hamiltonian.
-    dtype, format
-        As for all functions of the gallery.
 
     Returns
     -------
     dia_array, shape (2**sites, 2**sites)
-        Real symmetric, with at most 2 sites + 1 diagonals. With `format`, a diagsparse matrix.
+        Real symmetric, with at most 2 sites + 1 diagonals.
 
     Examples
     --------
@@ -52,14 +47,14 @@ def spin_chain(
     >>> gallery.spin_chain(3).offsets
     array([-4, -2, -1,  0,  1,  2,  4], dtype=int32)
     """
-    sites = whole("spin_chain", "sites", sites, "a count of spins")
+    sites = whole_number("sites", sites, "a count of spins")
     if sites > 30:
-        raise ValueError(f"gallery.spin_chain: sites is {sites}, expected at most 30 (2**30 rows)")
+        raise ValueError(f"sites is {sites}, expected at most 30 (2**30 rows)")
     if model not in _MODELS:
-        raise ValueError(f"gallery.spin_chain: model is {model!r}, expected one of {', '.join(map(repr, _MODELS))}")
+        raise ValueError(f"model is {model!r}, expected one of {', '.join(map(repr, _MODELS))}")
     aligned, flipped, along = _MODELS[model]
     j, h = -float(coupling), -float(field)
     return heisenberg(
         sites, couplings=(j * flipped, j * flipped, j * aligned), field=(h * (along == "x"), 0, h * (along == "z")),
-        periodic=periodic, dtype=checked_dtype("spin_chain", dtype), format=format,
+        periodic=periodic, dtype=checked_dtype(dtype), format=format,
     )  # fmt: skip

@@ -136,7 +136,9 @@ def require_plain(a: Any, what: str) -> None:
     """Raise ValueError for a view that is transposed or conjugated: it has no component arrays of its own."""
     if a._op:
         view = {1: "transposed", 2: "conjugated", 3: "adjoint"}[a._op]
-        raise ValueError(f"{what}: this {a.format}_array is a {view} view and has no parts of its own; use .copy()")
+        raise ValueError(
+            f"{what}: this {a.format}_array is a {view} view and has no component arrays of its own; use .copy()"
+        )
 
 
 def write_values(a: Any, new: Any, name: str) -> None:

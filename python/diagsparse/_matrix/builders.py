@@ -10,6 +10,7 @@ import numpy as np
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.backend import CPU, get_backend
+from .._backends.docstrings import completed_by
 from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
 from .._show.display import counted
 from .registry import COMMON, FORMATS, format_named, storing_16_bits
@@ -178,10 +179,11 @@ def _on_diagonal(v: np.ndarray, k: int, shape: tuple[int, int], data: bool, peri
         return v[:once]
     if len(v) == once:
         return v
-    positions = f"{length} places" + f" and repeats after {once}" * (once < length)
-    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {positions}, got {len(v)} values")
+    elements = f"{length} elements" + f" and repeats after {once}" * (once < length)
+    raise ValueError(f"diags: diagonal {k} of a {m} x {n} matrix has {elements}, got {len(v)} values")
 
 
+@completed_by(diags)
 def eye(
     m: int,
     n: int | None = None,
@@ -194,7 +196,16 @@ def eye(
 ) -> SparseArray:
     """Return a matrix of shape (m, n) with ones on diagonal `k`, square by default.
 
-    Parameters are those of `diags`. With ``period=1``, the value is stored once, whatever the size.
+    With ``period=1``, the value is stored once, whatever the size.
+
+    Parameters
+    ----------
+    m, n : int
+        Numbers of rows and columns; by default the matrix is square.
+    k : int
+        Offset of the diagonal.
+    dtype : dtype
+        The dtype of the values; float16 and bfloat16 as for `diags`.
 
     Examples
     --------

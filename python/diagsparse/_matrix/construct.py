@@ -1,4 +1,4 @@
-"""Construction of our matrices from anything that a user may pass."""
+"""Construction of matrices from all arguments that the constructors accept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def first_format(arg: Any) -> Any:
 
 
 def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str | None = None) -> Any:
-    """Return `arg` as a matrix of this library, by default our own unchanged, others in the smaller of hm and csr.
+    """Convert `arg` to diagsparse, by default to the smaller of hm and csr; return a `SparseArray` unchanged.
 
     Users call `diagsparse.array`, which chooses among all formats.
     """
@@ -37,9 +37,8 @@ def array(arg: Any, format: str | None = None, *, dtype: Any = None, device: str
     if issparse(arg):
         arg = arg if dtype is None else arg.astype(dtype, copy=False)
         return arg if device is None else arg.to(target.name)
-    ours = first_format(arg).array(arg, dtype=dtype, device=device)
-    diagonals = FORMATS["hm"]
-    return convert(ours, "hm") if diagonals.nbytes(ours._summary()) <= ours.nbytes else ours
+    result = first_format(arg).array(arg, dtype=dtype, device=device)
+    return convert(result, "hm") if FORMATS["hm"].nbytes(result._summary()) <= result.nbytes else result
 
 
 def initialize(
@@ -94,7 +93,7 @@ def _require_derived(result: Any, parts: Mapping[str, Any]) -> None:
     """Raise ValueError if component arrays that are determined by the others differ from the computed ones."""
     for name in result._format.derived:
         if name in parts and not np.array_equal(parts[name], result.parts()[name]):
-            raise ValueError(f"{result.format}_array: {name} do not fit the other parts and the shape; leave them out")
+            raise ValueError(f"{result.format}_array: {name} do not fit the other arrays and the shape; leave them out")
 
 
 def with_options(
@@ -135,7 +134,9 @@ def build(
     try:
         dense = as_numpy(arg, who)
     except ValueError:  # rows of different lengths
-        raise ValueError(f"{who}: got {type(arg).__name__}, which is no array of numbers for NumPy") from None
+        raise ValueError(
+            f"{who}: got {type(arg).__name__}, which NumPy cannot convert to an array of numbers"
+        ) from None
     return _from_dense(format, dense, arg, shape, dtype, max_bytes, target or CPU)
 
 
@@ -159,7 +160,7 @@ def _from_tuple(
 def limited(result: Any, max_bytes: int | None) -> Any:
     """Return a matrix that was built from component arrays; raise MemoryError if it exceeds the limit."""
     if max_bytes is not None:
-        memory.require(result.nbytes, max_bytes, f"{result.format}_array: the matrix of these parts")
+        memory.require(result.nbytes, max_bytes, f"{result.format}_array: the matrix of these arrays")
     return result
 
 
@@ -171,7 +172,7 @@ def _from_dense(
     if dense.dtype.kind not in "iubfc":
         raise TypeError(
             f"{who}: got {type(arg).__name__} of {dense.dtype} values; expected a sparse matrix, "
-            "a dense 2-D array of numbers, a shape, or the parts"
+            "a dense 2-D array of numbers, a shape, or component arrays"
         )
     if dense.ndim != 2:
         raise ValueError(f"{who}: got an array of shape {dense.shape}, expected two dimensions")
@@ -190,12 +191,12 @@ def _from_device_dense(format: Any, x: Any, shape: Any, dtype: Any, max_bytes: i
     if len(x.shape) != 2:
         raise ValueError(f"{who}: got an array of shape {tuple(x.shape)}, expected two dimensions")
     _same_shape(x.shape, shape, who)
-    dtype, home = value_dtype(owner.dtype(x), dtype, who), gpu(owner.device_index(x))
+    dtype, backend = value_dtype(owner.dtype(x), dtype, who), gpu(owner.device_index(x))
     if owner is owners.CuPy:
         return cupy_sparse.from_dense(format, x, dtype, max_bytes)
     fits = owner is owners.AnyLibrary or owner.dtype(x) == dtype
-    dense = owner.view(home.core, x if fits else owner.cast(x, dtype), home.index).get()
-    return _from_dense(format, dense, x, shape, dtype, max_bytes, home).to(home.name)
+    dense = owner.view(backend.core, x if fits else owner.cast(x, dtype), backend.index).get()
+    return _from_dense(format, dense, x, shape, dtype, max_bytes, backend).to(backend.name)
 
 
 def _same_shape(given: tuple[int, ...], wanted: tuple[int, int] | None, who: str) -> None:
@@ -214,13 +215,13 @@ def from_scipy(format: Any, a: Any, dtype: Any, copy: bool, max_bytes: int | Non
     return format.from_scipy(a, dtype, copy, max_bytes, target)
 
 
-def peak_nbytes(format: Any, a: Any, ours: Any) -> int:
-    """Return the bytes that `from_scipy` needs on the CPU for `a`; `ours` is ``operands.as_sparse(a)``."""
-    s = ours._summary()
+def peak_nbytes(format: Any, a: Any, converted: Any) -> int:
+    """Return the bytes that `from_scipy` needs on the CPU for `a`; `converted` is ``operands.as_sparse(a)``."""
+    s = converted._summary()
     if a.format != "dia":
-        return format.peak_from_scipy(a, ours, s)
+        return format.peak_from_scipy(a, converted, s)
     first = format.for_diagonals()
-    return max(first.nbytes(s), 0 if first is format else format.nbytes(s) + format.workspace(s, ours))
+    return max(first.nbytes(s), 0 if first is format else format.nbytes(s) + format.workspace(s, converted))
 
 
 def _from_diagonals(format: Any, a: Any, dtype: np.dtype, max_bytes: int | None) -> Any:

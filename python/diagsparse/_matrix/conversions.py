@@ -10,6 +10,7 @@ from .._arrays import host_dense
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.backend import CPU, get_backend
+from .._backends.docstrings import completed_by
 from .._backends.types import value_dtype
 from . import cupy_sparse, devices
 from .base import M
@@ -135,11 +136,6 @@ def _dense_output(a: Any, order: str | None, out: np.ndarray | None) -> np.ndarr
     return out
 
 
-def todense(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-    """Return a dense NumPy array; the same as `toarray`."""
-    return a.toarray(order, out)
-
-
 # ---- copies, and conversions to NumPy and SciPy -------------------------------------------------
 def copy(a: M) -> M:
     """Return an independent copy; the copy of a view is stored as the view shows it."""
@@ -155,7 +151,14 @@ def to_scipy(a: Any, format: str | None = None) -> Any:
 
 
 def toarray(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
-    """Return a dense NumPy array of shape (m, n), in `out` if it is given.
+    """Return a dense NumPy array of shape (m, n).
+
+    Parameters
+    ----------
+    order : {"C", "F"}, optional
+        The memory order; by default ``"C"``.
+    out : NumPy array, shape (m, n), optional
+        Receives the elements and is returned; it must have the dtype of the matrix.
 
     Raises
     ------
@@ -173,6 +176,12 @@ def toarray(a: Any, order: str | None = None, out: np.ndarray | None = None) -> 
     else:
         dense[...] = wide.toarray()
     return dense
+
+
+@completed_by(toarray)
+def todense(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
+    """Return a dense NumPy array; the same as `toarray`."""
+    return a.toarray(order, out)
 
 
 def diagonal(a: Any, k: int = 0) -> np.ndarray:

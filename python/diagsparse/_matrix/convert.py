@@ -20,9 +20,9 @@ def widen(a: M) -> M:
     return a.astype(np.float32) if is_narrow(a._dtype) else a
 
 
-def to_csr(a: M, max_bytes: int | None = None, held: int = 0) -> M:
-    """Return a matrix that is not packed as csr, on its device; `held` bytes count towards the user's limit."""
-    return a._format.to_csr(a, max_bytes, held)
+def to_csr(a: M, max_bytes: int | None = None, in_use: int = 0) -> M:
+    """Return a matrix that is not packed as csr, on its device; `in_use` bytes count towards the user's limit."""
+    return a._format.to_csr(a, max_bytes, in_use)
 
 
 def convert(a: M, format: str, max_bytes: int | None = None) -> M:
@@ -38,10 +38,10 @@ def convert(a: M, format: str, max_bytes: int | None = None) -> M:
             wanted.check_forecast(a, max_bytes)
             return wanted.from_family(a, max_bytes)
         full = unpacked(a, max_bytes)
-        held = 0 if full is a else full.nbytes
-        wanted.check_forecast(full, max_bytes, held)
-        csr = to_csr(full, max_bytes, held)
-        return wanted.from_csr(csr, max_bytes, held if csr is full else held + csr.nbytes)
+        in_use = 0 if full is a else full.nbytes
+        wanted.check_forecast(full, max_bytes, in_use)
+        csr = to_csr(full, max_bytes, in_use)
+        return wanted.from_csr(csr, max_bytes, in_use if csr is full else in_use + csr.nbytes)
     except (MemoryError, ValueError, TypeError) as error:
         raise relabeled(error, format) from None
 
@@ -49,12 +49,7 @@ def convert(a: M, format: str, max_bytes: int | None = None) -> M:
 def in_rows(a: M, who: str) -> M:
     """Return `a` in csr, for reports and advice that count its entries.
 
-    Raises
-    ------
-    ValueError
-        For more rows or columns than csr can index.
-    MemoryError
-        If a packed matrix does not fit in full.
+    Raise ValueError for more rows or columns than csr can index, and MemoryError if the unpacked matrix does not fit.
     """
     what = f"{who}: A is {a!r}, whose entries are counted in {COMMON}"
     if default_format(a._shape) is not FORMATS[COMMON]:
@@ -63,7 +58,7 @@ def in_rows(a: M, who: str) -> M:
     if a._packed:
         s = a._summary()
         nbytes = a._format.nbytes(s) + FORMATS[COMMON].nbytes(s)
-        memory.require_free(nbytes, f"{what}: that, and every element on the way,", a._backend)
+        memory.require_free(nbytes, f"{what}: this, and the unpacked matrix,", a._backend)
     return convert(a, COMMON)
 
 

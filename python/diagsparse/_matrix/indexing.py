@@ -1,6 +1,6 @@
 """Indexing: ``A[i, j]``, ``A[2:5]``, ``A[:, order]``, ``A[A > 0]``.
 
-Reading gives the results of SciPy's csr. Only stored elements can be written, as a layout does not grow.
+Reading gives the results of SciPy's csr. Only stored elements can be written, because the positions are fixed.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def set(a: Any, which: Any, values: Any) -> None:
     stored = positions >= 0
     if count := np.count_nonzero(wanted[~stored]):
         raise ValueError(
-            f"A[i, j] = v: {count} of {positions.size} elements are not stored in {a!r}, and a layout does not "
-            'grow; add a matrix, or change A.to_scipy("lil") and convert it back'
+            f"A[i, j] = v: {count} of {positions.size} elements are not stored in {a!r}, and the positions are "
+            'fixed; add a matrix, or change A.to_scipy("lil") and convert it back'
         )
     flat = a._matrix.values.reshape(-1)  # a view: values are contiguous
     flat[positions[stored]] = np.conj(wanted[stored]) if a._op & CONJUGATED else wanted[stored]

@@ -1,4 +1,4 @@
-"""The other operand of a sum or a product: its kind, its conversion to our matrices, and its device."""
+"""The other operand of a sum or a product: its kind, its conversion to diagsparse, and its device."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def is_dense(x: Any) -> bool:
     return False
 
 
-def as_sparse(x: Any, home: Backend = CPU, copy: bool = False) -> Any:
-    """Return a sparse matrix of SciPy or CuPy as ours (diagonals stay diagonals, others become csr), else None.
+def as_sparse(x: Any, device: Backend = CPU, copy: bool = False) -> Any:
+    """Convert a sparse matrix of SciPy or CuPy to diagsparse: dia to dia, others to csr; return None for other objects.
 
-    A SciPy matrix is copied to `home`, the device of the other operand; without `copy` a csr matrix may share its
+    A SciPy matrix is copied to `device`, that of the other operand; without `copy` a csr matrix may share its
     values. A CuPy matrix stays on its GPU, and is always copied. One-dimensional sparse arrays, such as a row ``A[i]``,
     give None: SciPy multiplies by them.
     """
@@ -45,7 +45,7 @@ def as_sparse(x: Any, home: Backend = CPU, copy: bool = False) -> Any:
         if x.ndim == 1:
             return None
         kind = FORMATS["dia"] if x.format == "dia" else default_format(x.shape)
-        return kind.array(x, dtype=_as_operands(x), copy=copy and home is CPU, device=home.name)
+        return kind.array(x, dtype=_as_operands(x), copy=copy and device is CPU, device=device.name)
     if cupy_sparse.issparse(x):
         return FORMATS["dia" if x.format == "dia" else COMMON].array(x)
     return None
@@ -57,36 +57,36 @@ def _as_operands(x: Any) -> Any:
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether `x` is a sparse matrix: ours, SciPy's or CuPy's."""
+    """Whether `x` is a sparse matrix of diagsparse, SciPy or CuPy."""
     return isinstance(x, Base) or sp.issparse(x) or cupy_sparse.issparse(x)  # the fastest check first
 
 
-def as_operand(x: Any, home: Backend = CPU) -> Any:
-    """Return a sparse matrix as ours, in its own format if we have it: the right operand of `+`, `*`, `==`.
+def as_operand(x: Any, device: Backend = CPU) -> Any:
+    """Convert a sparse matrix to diagsparse, if possible in the same format: the right operand of `+`, `*`, `==`.
 
     A one-dimensional SciPy array is a row, as in NumPy.
     """
     if is_from_scipy(x) and x.ndim == 1:
         x = x.reshape(1, -1)
     if is_from_scipy(x) and x.format in FORMATS:
-        return FORMATS[x.format].array(x, dtype=_as_operands(x), device=home.name)
-    result = as_sparse(x, home)
+        return FORMATS[x.format].array(x, dtype=_as_operands(x), device=device.name)
+    result = as_sparse(x, device)
     assert result is not None
     return result
 
 
-def require_sparse(x: Any, who: str, name: str, home: Backend = CPU, copy: bool = False) -> Any:
-    """Return a sparse matrix of SciPy or CuPy as ours; raise TypeError for anything else."""
-    result = as_sparse(x, home, copy)
+def require_sparse(x: Any, who: str, name: str, device: Backend = CPU, copy: bool = False) -> Any:
+    """Convert a sparse matrix of SciPy or CuPy to diagsparse; raise TypeError for other objects."""
+    result = as_sparse(x, device, copy)
     if result is None:
         given = type(x).__name__ + (f" of shape {x.shape}" if sp.issparse(x) else "")
-        raise TypeError(f"{who}: {name} is {given}, expected a sparse matrix (ours, SciPy's or CuPy's)")
+        raise TypeError(f"{who}: {name} is {given}, expected a sparse matrix (of diagsparse, SciPy or CuPy)")
     return result
 
 
 def require_matrix(x: Any, who: str, name: str) -> None:
     """Raise TypeError or ValueError unless `x` is a sparse matrix or a dense 2-D array of numbers."""
-    expected = "expected a sparse matrix (ours, SciPy's or CuPy's) or a dense 2-D array of numbers"
+    expected = "expected a sparse matrix (of diagsparse, SciPy or CuPy) or a dense 2-D array of numbers"
     try:
         array_like = not isinstance(x, tuple) and (is_sparse(x) or is_dense(x))
     except ValueError:  # rows of different lengths
@@ -101,7 +101,7 @@ def require_matrix(x: Any, who: str, name: str) -> None:
 
 
 def as_matrix(x: Any, who: str, name: str = "A") -> Any:
-    """Return a sparse matrix or a dense 2-D array as ours; integers and bools become float64."""
+    """Convert a sparse matrix or a dense 2-D array to diagsparse; integers and bools become float64."""
     require_matrix(x, who, name)
     if (result := as_sparse(x)) is not None:
         return result

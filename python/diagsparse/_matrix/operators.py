@@ -15,6 +15,7 @@ from .._arrays import device_dense, host_dense, owners, streams
 from .._arrays.host_dense import as_numpy, check_operand, refuse_part_of
 from .._backends.arguments import check_kernel
 from .._backends.backend import CPU
+from .._backends.docstrings import completed_by
 from .._backends.types import check_scalars, product_dtypes
 from . import operands
 from .base import CONJUGATED, TRANSPOSED, Base, M
@@ -78,6 +79,10 @@ def matvec(
     return _apply(a, a._op, a._shape, x, out, alpha, beta, kernel, "matvec", stream)
 
 
+@completed_by(
+    matvec, ("array_like, shape (n,) or (n, k)", "array_like, shape (m,) or (m, k)"),
+    ("array, shape (m,) or (m, k)", "array, shape (n,) or (n, k)"),
+)  # fmt: skip
 def rmatvec(
     a: Any,
     x: Any,
@@ -88,7 +93,7 @@ def rmatvec(
     kernel: str | None = None,
     stream: Any = None,
 ) -> Any:
-    """Return ``alpha A.H x + beta out``, the product with the adjoint; parameters as for `matvec`."""
+    """Return ``alpha A.H x + beta out``, the product with the adjoint."""
     op = a._op ^ (TRANSPOSED | CONJUGATED)
     return _apply(a, op, a._shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
 
@@ -150,7 +155,7 @@ def times(a: Any, other: Any) -> Any:
                 if result is not None:
                     return result[:, None]
         if other.ndim == 0:
-            raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+            raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
         return a.matvec(other)
     if isinstance(other, Base):
         return a._format.matmul(a, other)
@@ -159,7 +164,7 @@ def times(a: Any, other: Any) -> Any:
     if isinstance(other, LinearOperator):
         return aslinearoperator(a) @ other
     if is_scalar(other):
-        raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
     return a.matvec(other) if operands.is_dense(other) else NotImplemented
 
 
@@ -170,7 +175,7 @@ def times_on_the_right(a: Any, other: Any) -> Any:
     if (sparse := operands.as_sparse(other, a._backend)) is not None:
         return sparse.matmul(a)
     if is_scalar(other):
-        raise ValueError("matmul: a scalar is no matrix; A * s scales A")
+        raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
     if not operands.is_dense(other):
         return NotImplemented
     x = device_dense.operand(a, other)
@@ -200,8 +205,17 @@ def matmul(
 ) -> Any:
     """Return the sparse product ``A @ other``; `diagsparse.matmul` has more options.
 
-    With ``profile=True``, return ``(result, stages)``, where `stages` has the seconds of each stage, including the time
-    of the GPU.
+    Parameters
+    ----------
+    other : sparse matrix (of diagsparse, SciPy or CuPy), shape (n, k)
+        The right operand.
+    format, kernel, out, max_bytes
+        As for `diagsparse.matmul`.
+    profile : bool
+        Whether to return ``(result, stages)``, where `stages` has the seconds of each stage, including the time of the
+        GPU.
+    stream : optional
+        As for `matvec`.
     """
     if not isinstance(other, Base):
         other = operands.require_sparse(other, "matmul", "B", a._backend)

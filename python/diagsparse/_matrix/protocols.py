@@ -50,11 +50,11 @@ def from_parts(format: str, parts: dict[str, np.ndarray], shape: tuple[int, int]
         raise ValueError(f'no format "{format}"; there are {", ".join(FORMATS)}')
     who, kind = f"{format}_array", FORMATS[format]
     if not isinstance(parts, dict):
-        raise TypeError(f"{who}: parts are {type(parts).__name__}, expected a dict of NumPy arrays")
+        raise TypeError(f"{who}: the component arrays are {type(parts).__name__}, expected a dict of NumPy arrays")
     if wrong := [name for name, part in parts.items() if not isinstance(part, np.ndarray)]:
-        raise TypeError(f"{who}: part {wrong[0]!r} is {type(parts[wrong[0]]).__name__}, expected a NumPy array")
+        raise TypeError(f"{who}: array {wrong[0]!r} is {type(parts[wrong[0]]).__name__}, expected a NumPy array")
     if missing := {"values", *kind.structure} - set(parts):
-        raise ValueError(f"{who}: there is no part {', '.join(sorted(missing))}")
+        raise ValueError(f"{who}: missing arrays: {', '.join(sorted(missing))}")
     return kind.from_parts(parts, checked_shape(shape, who), *packing)
 
 

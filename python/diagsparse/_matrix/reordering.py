@@ -19,19 +19,19 @@ from .summary import BLOCK
 def require_matrix(A: Any, who: str) -> None:
     """Raise TypeError or ValueError unless `A` is a two-dimensional sparse matrix."""
     if not sparse.issparse(A):
-        raise TypeError(f"{who}: A is a {type(A).__name__}, expected a SciPy sparse array or one of ours")
+        raise TypeError(f"{who}: A is a {type(A).__name__}, expected a sparse matrix of SciPy or diagsparse")
     if A.ndim != 2:
         raise ValueError(f"{who}: A has {A.ndim} dimensions, expected 2")
 
 
-def as_ours(A: Any, who: str) -> SparseArray:
-    """Return our matrix unchanged, or a SciPy matrix as dia or csr with values of a supported type."""
+def as_sparse_array(A: Any, who: str) -> SparseArray:
+    """Return a matrix of diagsparse unchanged, and convert one of SciPy to dia or csr with a supported dtype."""
     require_matrix(A, who)
     if isinstance(A, SparseArray):
         return A
-    held = np.result_type(A.dtype, np.float64 if A.dtype.kind in "iub" else np.float32)
-    held = {"g": np.dtype(np.float64), "G": np.dtype(np.complex128)}.get(held.char, held)  # long doubles
-    return FORMATS["dia" if A.format == "dia" else COMMON].array(A.astype(held, copy=False))
+    dtype = np.result_type(A.dtype, np.float64 if A.dtype.kind in "iub" else np.float32)
+    dtype = {"g": np.dtype(np.float64), "G": np.dtype(np.complex128)}.get(dtype.char, dtype)  # long doubles
+    return FORMATS["dia" if A.format == "dia" else COMMON].array(A.astype(dtype, copy=False))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +39,8 @@ class Reordering:
     """A permutation of the rows and columns of a square matrix, and its numbers of 8 x 8 blocks; see `reordered`."""
 
     permutation: NDArray[np.int64]  # (n,): row i of the reordered matrix is row permutation[i] of A
-    before: int  # occupied 8 x 8 blocks of A
-    after: int  # occupied blocks of the reordered matrix; equal to `before` only for the identity
+    blocks_before: int  # occupied 8 x 8 blocks of A
+    blocks_after: int  # occupied blocks of the reordered matrix; equal to `blocks_before` only for the identity
 
     def apply(self, A: Any) -> Any:
         """Return ``A[p][:, p]``, where p is the permutation, in the format and on the device of A.
@@ -54,7 +54,7 @@ class Reordering:
         Returns
         -------
         SciPy sparse array or matrix, or SparseArray
-            A copy of A's class and dtype.  Explicit zeros are preserved, except in the diagonal formats.  A triangle
+            A copy of A's class and dtype. Explicit zeros are preserved, except in the diagonal formats. A triangle
             that represents a symmetric matrix is preserved; diagonals with a period are stored in full.
 
         Raises
@@ -68,7 +68,7 @@ class Reordering:
 
         Notes
         -----
-        The cost is O(nnz log nnz) time, and a few times the bytes of A in csr.  A matrix on a GPU is copied to the host
+        The cost is O(nnz log nnz) time, and a few times the bytes of A in csr. A matrix on a GPU is copied to the host
         and back.
         """
         require_matrix(A, "apply")
@@ -85,7 +85,7 @@ def reordered(A: Any) -> Reordering:
     """Compute an order of rows and columns in which a square matrix occupies fewer 8 x 8 blocks.
 
     This is the reverse Cuthill-McKee order of the pattern of A + A.T if it lowers the exact number of blocks, else the
-    identity.  `bmsparse_array` stores these blocks.
+    identity. `bmsparse_array` stores these blocks.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def reordered(A: Any) -> Reordering:
     Returns
     -------
     Reordering
-        It has the ``permutation``, int64 of shape (n,), and the numbers of blocks ``before`` and ``after``;
-        ``apply(A)`` returns the reordered matrix.
+        It has the ``permutation``, int64 of shape (n,), and the numbers of blocks ``blocks_before`` and
+        ``blocks_after``; ``apply(A)`` returns the reordered matrix.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def reordered(A: Any) -> Reordering:
 
     Notes
     -----
-    The cost is O(nnz log nnz) time, on the host.  Only the pattern is reordered.
+    The cost is O(nnz log nnz) time, on the host. Only the pattern is reordered.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def reordered(A: Any) -> Reordering:
     >>> shuffled = rng.permutation(1000)
     >>> A = ds.bmsparse_array(ds.gallery.banded(1000, 4, 4, seed=0).tocsr()[shuffled][:, shuffled])
     >>> order = ds.reordered(A)
-    >>> order.before, order.after
+    >>> order.blocks_before, order.blocks_after
     (6321, 373)
 
     In a product with the reordered matrix, x and y are in the new order, as are b and x of a linear system:
@@ -128,7 +128,7 @@ def reordered(A: Any) -> Reordering:
     >>> np.allclose(y, A @ x)
     True
     """
-    matrix = convert(as_ours(A, "reordered"), COMMON)
+    matrix = convert(as_sparse_array(A, "reordered"), COMMON)
     m, n = matrix.shape
     if m != n:
         raise ValueError(f"reordered: A is {m} x {n}, expected a square matrix")

@@ -202,7 +202,7 @@ class SparseArray(Base):
     _csr_container, _dia_container = sp.csr_array, sp.dia_array
     _dok_container, _lil_container = sp.dok_array, sp.lil_array
     _add_sparse = elementwise.add  # called by SciPy's dia for other formats
-    _matmul_sparse = operators.times  # called with a diagonal, for a SciPy row multiplied by a matrix of ours
+    _matmul_sparse = operators.times  # called with a diagonal, for a SciPy row times a matrix of diagsparse
     _mul_scalar = elementwise.times  # called for a SciPy matrix of one element
     _shape_as_2d = Base.shape
     _deduped_data = through_scipy.entry_values

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from .._backends import memory
 from .._backends.backend import CPU
+from .._backends.docstrings import completed_by
 from .._backends.types import value_dtype
 from .construct import array
 from .convert import unpacked
@@ -31,7 +32,7 @@ def hstack(
 
     Parameters
     ----------
-    blocks : sequence of sparse matrices (ours or SciPy's) or dense 2-D arrays
+    blocks : sequence of sparse matrices (of diagsparse or SciPy) or dense 2-D arrays
         The blocks, on the CPU, with the same number of rows.
     format : str, optional
         By default the format of the first block if all blocks store diagonals that nearly fill those of the result;
@@ -67,10 +68,11 @@ def hstack(
     return _joined("hstack", positioned, (matrices[0].shape[0], at[-1]), format, dtype, max_bytes)
 
 
+@completed_by(hstack, ("number of rows", "number of columns"))
 def vstack(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Stack matrices vertically (row-wise); parameters as for `hstack`."""
+    """Stack matrices vertically (row-wise)."""
     matrices = _blocks("vstack", blocks)
     if len({a.shape[1] for a in matrices}) > 1:
         raise ValueError(f"vstack: shapes {[a.shape for a in matrices]}: expected equal numbers of columns")
@@ -79,13 +81,11 @@ def vstack(
     return _joined("vstack", positioned, (at[-1], matrices[0].shape[1]), format, dtype, max_bytes)
 
 
+@completed_by(hstack, (", with the same number of rows", ""))
 def block_diag(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Build a block diagonal matrix; parameters as for `hstack`.
-
-    The diagonals of square blocks continue from block to block.
-    """
+    """Build a block diagonal matrix. The diagonals of square blocks continue from block to block."""
     matrices = _blocks("block_diag", blocks)
     rows, cols = (np.cumsum([0, *(a.shape[i] for a in matrices)]).tolist() for i in (0, 1))
     positioned = list(zip(matrices, rows, cols, strict=False))
@@ -96,8 +96,10 @@ def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
     matrices = [unpacked(array(block)) for block in blocks]
     if not matrices:
         raise ValueError(f"{who}: no blocks")
-    if away := [a for a in matrices if a._backend is not CPU]:
-        raise ValueError(f'{who}: {away[0]!r}: blocks are read on the host; A.to("cpu"), and the result .to("cuda")')
+    if on_gpu := [a for a in matrices if a._backend is not CPU]:
+        raise ValueError(
+            f'{who}: {on_gpu[0]!r}: blocks must be on the CPU; use A.to("cpu"), and .to("cuda") for the result'
+        )
     return matrices
 
 

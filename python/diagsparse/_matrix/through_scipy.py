@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from .._backends import memory
 from .._backends.backend import CPU
+from .._backends.docstrings import completed_by
 from .base import Base, M
 from .convert import convert, unpacked
 from .operands import require_broadcast
@@ -34,30 +35,48 @@ def require_host(a: Any, who: str) -> None:
 
 # ---- extremes ---------------------------------------------------------------------------------
 def max(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the maximum of all elements, or of each column (``axis=0``) or row (``axis=1``), as SciPy does.
+    """Return the maximum of all elements, or of each column or row, as SciPy does.
 
-    With ``explicit=True`` only stored elements count. With an axis, the result is a SciPy sparse array.
+    Parameters
+    ----------
+    axis : {None, 0, 1, -1, -2}
+        None for all elements, 0 for each column, 1 for each row.
+    out : None
+        Not supported, as in SciPy.
+    **options
+        With ``explicit=True``, only stored elements count.
+
+    Returns
+    -------
+    number or SciPy sparse array
+        A sparse array if `axis` is given.
     """
     return a._format.extreme(a, "max", axis, out, **options)
 
 
+@completed_by(max)
 def min(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the minimum; see `max`."""
+    """Return the minimum of all elements, or of each column or row, as SciPy does."""
     return a._format.extreme(a, "min", axis, out, **options)
 
 
+@completed_by(max)
 def nanmax(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the maximum, ignoring NaN; see `max`."""
+    """Return the maximum, ignoring NaN."""
     return a._format.extreme(a, "nanmax", axis, out, **options)
 
 
+@completed_by(max)
 def nanmin(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the minimum, ignoring NaN; see `max`."""
+    """Return the minimum, ignoring NaN."""
     return a._format.extreme(a, "nanmin", axis, out, **options)
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the index of the first maximum of the flattened matrix (row by row), or along an axis."""
+    """Return the index of the first maximum of the flattened matrix (row by row), or along an axis.
+
+    Parameters are those of `max`.
+    """
     return as_scipy_csr(a, "argmax").argmax(axis, out, **options)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from .._arrays.host_dense import check_writeable, refuse_part_of
 from .._backends import memory
 from .._backends.arguments import integer
+from .._backends.docstrings import completed_by
 from .._backends.types import VALUE_TYPES, widened
 from .through_scipy import as_scipy_csr
 
@@ -68,8 +69,11 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     return out
 
 
+@completed_by(
+    sum, ("sum everything", "give the mean of all elements"), ("Sums are accumulated", "The sum is accumulated")
+)
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False) -> Any:
-    """Return the mean of all elements, or of each column or row, including zeros that are not stored; see `sum`."""
+    """Return the mean of all elements, or of each column or row, including zeros that are not stored."""
     along = _axis(axis)
     count = a._shape[0] * a._shape[1] if along is None else a._shape[along]
     total = a.sum(axis, dtype, out, keepdims=keepdims)

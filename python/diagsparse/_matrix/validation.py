@@ -18,11 +18,7 @@ def private(a: Any, who: str) -> tuple[Any, bool]:
     """Return a validated copy of a SciPy sparse object, and whether its entries are sorted without duplicates.
 
     The copy shares the values of `a`, but not the index arrays, so that no one can write to them after validation.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If its arrays are inconsistent, or indices are out of range.
+    Raise ValueError or TypeError if its arrays are inconsistent, or indices are out of range.
     """
     if len(a.shape) != 2:
         raise ValueError(f"{who}: got shape {a.shape}, expected two dimensions")
@@ -31,10 +27,10 @@ def private(a: Any, who: str) -> tuple[Any, bool]:
         a = a.tocsr()
     elif a.format == "dok":
         a = a.tocoo()
-    ways = {"csr": _lines, "csc": _lines, "bsr": _blocks, "coo": _pairs, "dia": _diagonals}
-    if a.format not in ways:
-        raise TypeError(f"{who}: got a SciPy matrix of format {a.format!r}, expected one of {', '.join(ways)}")
-    return ways[a.format](a, who)
+    validate = {"csr": _lines, "csc": _lines, "bsr": _blocks, "coo": _pairs, "dia": _diagonals}
+    if a.format not in validate:
+        raise TypeError(f"{who}: got a SciPy matrix of format {a.format!r}, expected one of {', '.join(validate)}")
+    return validate[a.format](a, who)
 
 
 def is_shape(arg: tuple[Any, ...]) -> bool:
@@ -52,7 +48,7 @@ def refuse_entries(arg: tuple[Any, ...], who: str) -> None:
     pair = arg[1] if len(arg) == 2 else None
     if isinstance(pair, (tuple, list)) and len(pair) == 2 and all(np.ndim(part) == 1 for part in (arg[0], *pair)):
         raise ValueError(
-            f"{who}: got (values, (rows, columns)), which coo_array takes: {who}(coo_array(parts, shape=(m, n)))"
+            f"{who}: got (values, (rows, columns)), which is for coo_array: {who}(coo_array(parts, shape=(m, n)))"
         )
 
 
@@ -74,14 +70,14 @@ def integers(array: Any, name: str, who: str) -> np.ndarray:
     if given.ndim != 1:
         raise ValueError(f"{who}: {name} has shape {given.shape}, expected one dimension")
     if given.dtype == np.uint64 and given.size and given.max() >= 2**63:
-        raise ValueError(f"{who}: {name} holds {given.max()}, beyond 2^63")
+        raise ValueError(f"{who}: {name} contains {given.max()}, beyond 2^63")
     return np.array(given, np.int32 if given.dtype == np.int32 else np.int64)
 
 
 def _compressed(a: Any, lines: int, extent: int, who: str) -> tuple[Any, bool]:
     indptr, indices = integers(a.indptr, "indptr", who), integers(a.indices, "indices", who)
     if indptr.size != lines + 1:
-        raise ValueError(f"{who}: indptr holds {indptr.size} integers, expected {lines + 1}")
+        raise ValueError(f"{who}: indptr has {indptr.size} integers, expected {lines + 1}")
     count = int(indptr[-1])
     if not 0 <= count <= min(indices.size, len(a.data)):
         raise ValueError(f"{who}: indptr ends at {count}, but there are {indices.size} indices, {len(a.data)} values")

@@ -55,10 +55,10 @@ class _Product(device_dense.Product):
         self.require_out(out)
         y = target = np.empty(self.result_shape(x), result) if out is None else out
         if out is not None:
-            host_dense._checked_output(out, self.result_shape(x), result, self.who)
-            if not host_dense._has_unit_stride(out, 1) or host_dense.overlaps_itself(out):
+            host_dense.checked_output(out, self.result_shape(x), result, self.who)
+            if not host_dense.has_unit_stride(out, 1) or host_dense.overlaps_itself(out):
                 y = np.array(out, order="C")
-        if not host_dense._has_unit_stride(x, x.ndim - 1) or np.may_share_memory(x, y):
+        if not host_dense.has_unit_stride(x, x.ndim - 1) or np.may_share_memory(x, y):
             x = np.array(x, order="C")
         if x.size and y.size:
             rows = np.broadcast_to(x, (self.count, self.shape[1]))
@@ -77,16 +77,16 @@ class _Product(device_dense.Product):
         if target is None:
             y = make("C")
         else:
-            fits = device_dense._has_unit_stride(target, 1) and not host_dense.overlaps_itself(target)
-            y = target if fits else device_dense._gather(core, target, 1)
-        if not device_dense._has_unit_stride(x, x.ndim - 1) or (target is not None and core.overlap(target, x)):
-            x = device_dense._gather(core, x, 1)
+            fits = device_dense.has_unit_stride(target, 1) and not host_dense.overlaps_itself(target)
+            y = target if fits else device_dense.gather(core, target, 1)
+        if not device_dense.has_unit_stride(x, x.ndim - 1) or (target is not None and core.overlap(target, x)):
+            x = device_dense.gather(core, x, 1)
         if x.size and y.size:
             if x.ndim == 1:
                 x = owners.strided(core, x, (self.count, x.shape[0]), (0, x.itemsize))
             core.batch_matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta)
         elif y.size:  # the members have no columns
-            y.assign(y * self.beta if self.beta != 0 else device_dense._zeros(core, y))
+            y.assign(y * self.beta if self.beta != 0 else device_dense.zeros(core, y))
             if not np.isfinite(self.alpha):
                 y.fill(np.nan)
         if target is not None and y is not target:

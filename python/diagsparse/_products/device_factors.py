@@ -164,7 +164,7 @@ def _diagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     inverse.values = (_by_rows(a, 0, a.shape[0]) ** -1).reshape(inverse.values.shape)
 
     def solve(x: Any) -> None:
-        a._core.matvec(inverse._matrix, 0, device_dense._gather(a._core, x, 0), x, 1, 0, "")
+        a._core.matvec(inverse._matrix, 0, device_dense.gather(a._core, x, 0), x, 1, 0, "")
 
     return solve, inverse.nbytes, False
 

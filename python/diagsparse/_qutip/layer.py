@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
+from types import ModuleType
 from typing import Any
 
 from qutip.core import data as qutip_data
@@ -17,15 +18,8 @@ from .states import CudaDense
 def add_operators(cls: type[Sparse]) -> None:
     """Register the operations of operators of a class, among themselves and with QuTiP's dense states."""
     specialisations: dict[Any, list[tuple]] = {
-        qutip_data.add: [(cls, cls, cls, operators.add)],
-        qutip_data.sub: [(cls, cls, cls, operators.sub)],
-        qutip_data.mul: [(cls, cls, operators.mul)],
+        **common_operations(cls, operators),
         qutip_data.imul: [(cls, cls, operators.mul)],
-        qutip_data.neg: [(cls, cls, operators.neg)],
-        qutip_data.transpose: [(cls, cls, cls.transpose)],
-        qutip_data.conj: [(cls, cls, cls.conj)],
-        qutip_data.adjoint: [(cls, cls, cls.adjoint)],
-        qutip_data.trace: [(cls, cls.trace)],
         qutip_data.matmul: [
             (cls, cls, cls, with_out(operators.matmul)),
             (cls, Dense, Dense, with_out(operators.times_dense)),
@@ -37,7 +31,6 @@ def add_operators(cls: type[Sparse]) -> None:
         ],
         qutip_data.multiply: [(cls, cls, cls, operators.multiply)],
         qutip_data.kron: [(cls, cls, cls, operators.kronecker)],
-        qutip_data.zeros: [(cls, partial(operators.zeros, cls))],
         qutip_data.identity: [(cls, partial(operators.identity, cls))],
         qutip_data.iszero: [(cls, operators.iszero)],
         qutip_data.isherm: [(cls, operators.isherm)],
@@ -55,22 +48,14 @@ def add_operators(cls: type[Sparse]) -> None:
 def add_states(cls: type[CudaDense], operator: type[Sparse]) -> None:
     """Register the operations of states of a class, among themselves and with operators on the same device."""
     specialisations: dict[Any, list[tuple]] = {
-        qutip_data.add: [(cls, cls, cls, states.add)],
+        **common_operations(cls, states),
         qutip_data.iadd: [(cls, cls, cls, states.iadd)],
-        qutip_data.sub: [(cls, cls, cls, states.sub)],
-        qutip_data.mul: [(cls, cls, states.mul)],
         qutip_data.imul: [(cls, cls, states.imul)],
-        qutip_data.neg: [(cls, cls, states.neg)],
-        qutip_data.transpose: [(cls, cls, cls.transpose)],
-        qutip_data.conj: [(cls, cls, cls.conj)],
-        qutip_data.adjoint: [(cls, cls, cls.adjoint)],
-        qutip_data.trace: [(cls, cls.trace)],
         qutip_data.matmul: [
             (cls, cls, cls, with_out(states.matmul)),
             (operator, cls, cls, with_out(states.times_state)),
             (cls, operator, cls, with_out(states.state_times)),
         ],
-        qutip_data.zeros: [(cls, partial(states.zeros, cls))],
         qutip_data.column_stack: [(cls, cls, states.column_stack)],
         qutip_data.column_unstack: [(cls, cls, states.column_unstack)],
         qutip_data.inner: [(cls, cls, states.inner)],
@@ -82,6 +67,21 @@ def add_states(cls: type[CudaDense], operator: type[Sparse]) -> None:
         qutip_data.expect_super: [(operator, cls, operators.expect_super)],
     }
     add(specialisations)
+
+
+def common_operations(cls: Any, functions: ModuleType) -> dict[Any, list[tuple]]:
+    """Return the operations that operators and states have in common, from the module of their functions."""
+    return {
+        qutip_data.add: [(cls, cls, cls, functions.add)],
+        qutip_data.sub: [(cls, cls, cls, partial(functions.add, scale=-1))],
+        qutip_data.mul: [(cls, cls, functions.mul)],
+        qutip_data.neg: [(cls, cls, partial(functions.mul, value=-1))],
+        qutip_data.transpose: [(cls, cls, cls.transpose)],
+        qutip_data.conj: [(cls, cls, cls.conj)],
+        qutip_data.adjoint: [(cls, cls, cls.adjoint)],
+        qutip_data.trace: [(cls, cls.trace)],
+        qutip_data.zeros: [(cls, partial(functions.zeros, cls))],
+    }
 
 
 def with_out(product: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,7 +27,7 @@ class Sparse(qutip_data.Data):
 
     Parameters
     ----------
-    arg : sparse matrix (ours or SciPy's), dense 2-D array
+    arg : sparse matrix (of diagsparse or SciPy), dense 2-D array
         Converted by `diagsparse.array`. A matrix of this library keeps its format, dtype and packing. Matrices on a GPU
         are copied to the host.
     factor : number, default 1
@@ -157,7 +157,7 @@ def compact(A: SparseArray) -> SparseArray:
 
 
 def add(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
-    """Return ``left + scale right``. The larger factor is kept outside: matrices of one phase stay real."""
+    """Return ``left + scale right``. The larger factor is factored out, so that real matrices remain real."""
     factors = left.factor, plain_number(right.factor * scale)
     outside = max(factors, key=abs) or 1
     a, b = (scaled(x.matrix, factor, outside) for x, factor in zip((left, right), factors))
@@ -171,19 +171,9 @@ def scaled(matrix: SparseArray, factor: complex, outside: complex) -> SparseArra
     return matrix if factor == outside else matrix * plain_number(factor / outside)
 
 
-def sub(left: Sparse, right: Sparse) -> Sparse:
-    """Return ``left - right``."""
-    return add(left, right, -1)
-
-
 def mul(given: Sparse, value: complex) -> Sparse:
     """Return ``value`` times an operator; the matrix is shared."""
     return type(given)(given.matrix, given.factor * value)
-
-
-def neg(given: Sparse) -> Sparse:
-    """Return the negative of an operator; the matrix is shared."""
-    return mul(given, -1)
 
 
 def matmul(left: Sparse, right: Sparse, scale: complex = 1) -> Sparse:
@@ -226,7 +216,7 @@ def iszero(given: Sparse, tol: float = -1) -> bool:
 
 def isherm(given: Sparse, tol: float = -1) -> bool:
     """Return whether an operator is Hermitian, up to a tolerance for each element."""
-    return given.shape[0] == given.shape[1] and iszero(sub(given, given.adjoint()), tol)
+    return given.shape[0] == given.shape[1] and iszero(add(given, given.adjoint(), -1), tol)
 
 
 def eigs(given: Sparse, *args: Any, **kwargs: Any) -> Any:

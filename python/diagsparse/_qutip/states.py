@@ -14,7 +14,7 @@ from .operators import CudaSparse
 class CudaDense(qutip_data.Data):
     """A ket or a dense matrix on a GPU, as a complex128 CuPy array.
 
-    QuTiP's own integrators (``vern7``, ``vern9``, ``tsit5``) keep such a state on the GPU. Those of SciPy copy it to
+    QuTiP's own integrators (``vern7``, ``vern9``, ``tsit5``) leave such a state on the GPU. Those of SciPy copy it to
     the host in each step.
 
     Parameters
@@ -105,11 +105,6 @@ def iadd(left: CudaDense, right: CudaDense, scale: complex = 1) -> CudaDense:
     return left
 
 
-def sub(left: CudaDense, right: CudaDense) -> CudaDense:
-    """Return ``left - right``."""
-    return add(left, right, -1)
-
-
 def mul(given: CudaDense, value: complex) -> CudaDense:
     """Return ``value`` times a state."""
     return type(given)(given.array * complex(value))
@@ -119,11 +114,6 @@ def imul(given: CudaDense, value: complex) -> CudaDense:
     """Multiply a state by a number in place."""
     given.array *= complex(value)
     return given
-
-
-def neg(given: CudaDense) -> CudaDense:
-    """Return the negative."""
-    return mul(given, -1)
 
 
 def matmul(left: CudaDense, right: CudaDense, scale: complex = 1) -> CudaDense:

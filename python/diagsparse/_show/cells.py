@@ -71,18 +71,15 @@ def stored_runs(a: Any) -> list[tuple[int, int, int, int]]:
     """Return (diagonal, offset, length, start) of each run of values, once for two diagonals that share it."""
     spans, most = a._format.spans(a).tolist(), a.period or max(a.shape)
     owner = {start: d for d, (_, _, _, start) in enumerate(spans)}  # of two mirror images the upper one
-    return [(d, *_run(spans[d], most)) for d in sorted(owner.values())]
-
-
-def _run(span: list[int], most: int) -> tuple[int, int, int]:
-    offset, _, length, start = span
-    return offset, min(length, most), start
+    return [
+        (d, offset, min(length, most), start) for d, (offset, _, length, start) in enumerate(spans) if owner[start] == d
+    ]
 
 
 def drawn_diagonals(a: Any) -> list[Drawn]:
     """Return how diagonals are drawn, ascending: mirror images are pale, in the colour of the stored diagonal."""
-    color = {start: span_color(a, d, start, length) for d, _, length, start in stored_runs(a)}
-    own = {d for d, *_ in stored_runs(a)}
+    runs = stored_runs(a)
+    color, own = {start: span_color(a, d, start, length) for d, _, length, start in runs}, {d for d, *_ in runs}
     return [Drawn(k, color[start], d not in own) for d, (k, _, _, start) in enumerate(a._format.spans(a).tolist())]
 
 

@@ -23,6 +23,11 @@ def times(ratio: float | None) -> str:
     return "" if ratio is None else f"{digits(ratio)}x"
 
 
+def percent(fraction: float, decimals: int = 0) -> str:
+    """Return a fraction in percent: ``95 %``, with at least two digits if it is small: ``0.12 %``."""
+    return f"{100 * fraction:.{decimals}f} %" if fraction >= 0.01 else f"{100 * fraction:.2g} %"
+
+
 def error(value: float | None) -> str:
     """Return an error divided by its bound: ``0.02``, ``< 0.01``; None means infinite."""
     if value is None or value == float("inf"):

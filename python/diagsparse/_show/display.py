@@ -91,11 +91,11 @@ class Html(str):
     """A cell of a table that already is HTML."""
 
 
-def bar(share: float, grey: bool = False) -> Html:
+def bar(fraction: float, grey: bool = False) -> Html:
     """Return a horizontal bar of up to 100 pixels."""
     color = GREY if grey else color_of(0)
-    rect = f"<rect width='{max(1.0, 100 * share):.0f}' height='10' fill='{color}'/>"
-    return Html(svg(100, 10, rect, f"{share:.2f}"))
+    rect = f"<rect width='{max(1.0, 100 * fraction):.0f}' height='10' fill='{color}'/>"
+    return Html(svg(100, 10, rect, f"{fraction:.2f}"))
 
 
 def lines(text: Sequence[str]) -> str:

@@ -126,9 +126,7 @@ def _lines(
     """Draw runs of diagonals, given by offset, first row, length, colour, and whether they are pale."""
     (m, n), out = shape, []
     sx, sy = width / n, height / m
-    stroke = max(
-        2.0 if len(runs) <= 30 else 1.2, sx * sy / hypot(sx, sy)
-    )  # as wide as the cells, so that neighbours touch
+    stroke = max(2.0 if len(runs) <= 30 else 1.2, sx * sy / hypot(sx, sy))  # so that neighbours touch
     for d in _chosen(len(runs), _MARKS).tolist():
         offset, row, length, color, pale = runs[d]
         x, y = (row + offset + length / 2) * sx, (row + length / 2) * sy

@@ -94,8 +94,9 @@ def middle(a: SparseArray) -> tuple[str, str]:
             value = values[i, i + shift].item()
             lines = value_cell(a, value, one.color).lines if value != 0 else ()
             placed.append((i + shift, i, Cell(lines, one.color, one.pale)))
-    drawn_ones = {(i, j) for j, i, _ in placed}
-    others = [(i, j) for i, j in zip(*(k.tolist() for k in values.nonzero()), strict=True) if (i, j) not in drawn_ones]
+    on_diagonals = {(i, j) for j, i, _ in placed}
+    nonzeros = zip(*(k.tolist() for k in values.nonzero()), strict=True)
+    others = [position for position in nonzeros if position not in on_diagonals]
     placed += [(j, i, Cell(value_cell(a, values[i, j].item(), "").lines)) for i, j in others]
     w, h = cell_size([cell for _, _, cell in placed])
     body = draw_cells([(j * w, i * h, cell) for j, i, cell in placed], w, h)

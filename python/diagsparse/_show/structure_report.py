@@ -14,15 +14,15 @@ def lines(s: Any, name: str) -> list[tuple[str, str]]:
     d = len(s.offsets)
     size = f"{s.shape[0]} x {s.shape[1]}   {s.dtype}   {s.nnz} nonzeros"
     span = f", from {s.offsets[0]} to {s.offsets[-1]}" if d else ""
-    share = f"{s.half_full} at least half full, with {_percent(s.half_full_share)} of the nonzeros"
+    half_full = f"{s.half_full} at least half full, with {columns.percent(s.half_full_fraction, 1)} of the nonzeros"
     rows = f"{s.row_min} to {s.row_max} nonzeros, mean {s.row_mean:.2f}, median {s.row_quantile(0.5)}"
     bandwidth = f"bandwidth {s.bandwidth}{_after(s.bandwidth_rcm)}"
-    blocks = f"8 x 8, {_percent(s.block_fill)} full"
+    blocks = f"8 x 8, {columns.percent(s.block_fill, 1)} full"
     occupied = f"{s.blocks} occupied{_after(s.blocks_rcm)}"
     width = max(len(rows), len(blocks)) + 4
     return [
-        (name, f"{size}   {_percent(s.density)} full"),
-        ("diagonals", f"{d} occupied{span}; {share}; {s.constant} constant"),
+        (name, f"{size}   {columns.percent(s.density, 1)} full"),
+        ("diagonals", f"{d} occupied{span}; {half_full}; {s.constant_diagonals} constant"),
         ("bands", _bands(s)),
         ("rows", f"{rows:{width}}{bandwidth}"),
         ("blocks", f"{blocks:{width}}{occupied}"),
@@ -40,16 +40,16 @@ def _repeats(s: Any) -> str:
     return "Toeplitz: every diagonal is constant" if s.toeplitz else after
 
 
-def _held(s: Any) -> list[tuple[int, str]]:
+def _supported(s: Any) -> list[tuple[int, str]]:
     """Return the bytes and the name of each format that supports the matrix, ascending."""
     return sorted((n, name) for name, n in s.nbytes.items() if n is not None)
 
 
 def _bytes(s: Any) -> str:
     """Return the formats with the fewest bytes, and csr."""
-    held = _held(s)
-    named = [f"{name} {human(n)}" for n, name in held[:4] + [one for one in held[4:] if one[1] == "csr"]]
-    return ", ".join(named) + f" ({len(held)} formats in all)" * (len(held) > len(named))
+    supported = _supported(s)
+    named = [f"{name} {human(n)}" for n, name in supported[:4] + [one for one in supported[4:] if one[1] == "csr"]]
+    return ", ".join(named) + f" ({len(supported)} formats in all)" * (len(supported) > len(named))
 
 
 def _bitmaps(s: Any) -> str:
@@ -60,9 +60,9 @@ def _bitmaps(s: Any) -> str:
 
 def _others(s: Any) -> str:
     """Return the bytes of formats that are not implemented, with the size of their blocks."""
-    held = [(name, one) for name, one in s.others.items() if one is not None]
-    layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in held}
-    return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in held) + " (not implemented)"
+    supported = [(name, one) for name, one in s.other_formats.items() if one is not None]
+    layouts = {name: f" {one.layout}" if name in ("bsr", "bcsd") else "" for name, one in supported}
+    return ", ".join(f"{name}{layouts[name]} {human(one.nbytes)}" for name, one in supported) + " (not implemented)"
 
 
 def html(s: Any) -> str:
@@ -72,7 +72,8 @@ def html(s: Any) -> str:
     drawn = [display.drawing.diagonals_of(s.shape, s.offsets, what)] if len(s.offsets) else []
     csr = s.nbytes["csr"] or 1
     rows = [
-        (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr")) for n, name in _held(s)
+        (name, human(n), columns.digits(n / csr), display.bar(min(1, n / csr), name == "csr"))
+        for n, name in _supported(s)
     ]
     return display.page(repr(s), drawn, display.table(("format", "bytes", "of csr", ""), rows), display.lines(report))
 
@@ -80,13 +81,9 @@ def html(s: Any) -> str:
 def _bands(s: Any) -> str:
     b = s.bands
     diagonals = display.counted(b.diagonal_count, "diagonal")
-    bands = f"{b.band_count} with {diagonals}, {_percent(b.band_occupancy / 100)} full"
-    nonzeros, spread = _percent(b.band_percentage / 100), _percent(b.band_spread / 100)
+    bands = f"{b.band_count} with {diagonals}, {columns.percent(b.band_occupancy / 100, 1)} full"
+    nonzeros, spread = columns.percent(b.band_percentage / 100, 1), columns.percent(b.band_spread / 100, 1)
     return f"{bands}, with {nonzeros} of the nonzeros; spread {spread}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:{'.1f' if share >= 0.01 else '.2g'}} %"
 
 
 def _after(number: int | None) -> str:

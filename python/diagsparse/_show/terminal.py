@@ -83,7 +83,7 @@ class Terminal:
 
     @contextmanager
     def progress(self) -> Iterator[Callable[[float, str], None]]:
-        """Yield ``report(share, what)``, which redraws a bar on standard error only when it is called."""
+        """Yield ``report(fraction, what)``, which redraws a bar on standard error only when it is called."""
         bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(30),
@@ -98,10 +98,10 @@ class Terminal:
             task = bar.add_task("", total=1.0)
             drawn = 0.0
 
-            def report(share: float, what: str) -> None:
+            def report(fraction: float, what: str) -> None:
                 nonlocal drawn
                 if time.monotonic() - drawn > 0.25:
-                    bar.update(task, completed=share, description=f"{what:<36}", refresh=True)
+                    bar.update(task, completed=fraction, description=f"{what:<36}", refresh=True)
                     drawn = time.monotonic()
 
             yield report

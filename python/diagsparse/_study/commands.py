@@ -175,7 +175,7 @@ def info(terminal: Terminal, file: Path, max_bytes: int | None) -> None:
 def _others(structure: Structure, csr: int) -> list[list[str]]:
     """Return a table of formats that are not implemented: what they would store, and for which matrices they suit."""
     rows = [["not implemented", "layout", "values", "bytes", "relative to csr", "suitable for"]]
-    for name, one in structure.others.items():
+    for name, one in structure.other_formats.items():
         if one is not None:
             sizes = human(one.nbytes), columns.digits(one.nbytes / csr)
             rows.append([name, one.layout, str(one.stored), *sizes, one.suitable_for])

@@ -68,14 +68,14 @@ def draw_occupancy(axes: Any, s: Any, inches: float) -> None:
     chosen = np.sort(np.argsort(-s.counts, kind="stable")[:_MARKS])
     size = 8 + 60 * s.counts[chosen] / max(1, s.counts.max(initial=1))
     few = len(chosen) < 200
-    axes.vlines(positions[chosen], 0, 100 * s.filled[chosen], color=BLUE, lw=0.8 if few else 0.4, alpha=0.35)
+    axes.vlines(positions[chosen], 0, 100 * s.fill[chosen], color=BLUE, lw=0.8 if few else 0.4, alpha=0.35)
     axes.scatter(
-        positions[chosen], 100 * s.filled[chosen], size, color=BLUE, alpha=0.8 if few else 0.4, edgecolor="none",
+        positions[chosen], 100 * s.fill[chosen], size, color=BLUE, alpha=0.8 if few else 0.4, edgecolor="none",
         clip_on=False, zorder=3,
     )  # fmt: skip
     span = max(1.0, positions[-1] - positions[0])
     axes.set(xlim=(positions[0] - 0.04 * span, positions[-1] + 0.04 * span), ylim=(0, 106), yticks=range(0, 101, 20))
-    labelled, upright = labels_of(s.offsets, positions, 72 * inches, s.filled >= 0.5)
+    labelled, upright = labels_of(s.offsets, positions, 72 * inches, s.fill >= 0.5)
     axes.set_xticks(positions[labelled], [str(k) for k in s.offsets[labelled]], rotation=90 if upright else 0)
     main = int(np.searchsorted(s.offsets, 0))
     if 0 in s.offsets:

@@ -28,9 +28,9 @@ def frame(where: Backend, quick: bool) -> dict[str, Any]:
 
 def report(steps: Sequence[Step], where: Backend, quick: bool, progress: Progress | None) -> dict[str, Any]:
     """Run the steps and return a report: `frame`, a ``warning`` if other work disturbed them, and `run`."""
-    crowd = measure.Crowd()
+    monitor = measure.LoadMonitor()
     outcome = run(steps, progress)
-    return frame(where, quick) | {"warning": crowd.warning()} | outcome
+    return frame(where, quick) | {"warning": monitor.warning()} | outcome
 
 
 def run(steps: Sequence[Step], progress: Progress | None = None) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def run(steps: Sequence[Step], progress: Progress | None = None) -> dict[str, An
 
     The rows that the interrupted step has yielded count. If there are no rows at all, the interrupt is raised.
     """
-    report, rows, done = progress or measure.silent, [], 0
+    report, rows, done = progress or measure.no_progress, [], 0
     try:
         for what, make in steps:
             report(done / len(steps), what)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._matrix.summary import Summary
-from .. import words
+from ..._show import columns
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
 from ..squares import Price, Prices, Squares
@@ -37,7 +37,7 @@ class Blocks(Model):
     def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return how full the blocks are."""
         fill = statistics.csr.nnz / max(1, 64 * statistics.sample.blocks)
-        blocks = f"The occupied 8 x 8 blocks are {words.percent(fill)} full"
+        blocks = f"The occupied 8 x 8 blocks are {columns.percent(fill)} full"
         return f"{blocks}: {self.format} stores one column index per block."
 
 

@@ -8,24 +8,25 @@ from typing import Any
 from ..._formats.bands import Offsets
 from ..._formats.cdm import rows_for
 from ..._matrix.summary import Summary
+from ..._show import columns
 from .. import words
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
 from ..squares import Squares
-from ..statistics import FAR_TOO_MANY, Statistics
-from .model import CLEAR, Finder, Mirroring
+from ..statistics import Statistics
+from .model import CLEAR, DiagonalModel, Finder
 
 _PAIRED = 0.6  # rows of values per diagonal below which nearly all diagonals share a row
 _SHARED = 0.56  # relative time of a square in that case
 
 
-class Diagonals(Mirroring):
+class Diagonals(DiagonalModel):
     """Values diagonal by diagonal. The extra items are the positions near the ends of diagonals.
 
     `square` is the time of a square relative to `hm`.
     """
 
-    both_ways = True
+    transposed_as_fast = True
 
     def __init__(self, format: str, cpu: Cost, gpu: Cost, square: float) -> None:
         super().__init__(
@@ -43,13 +44,9 @@ class Diagonals(Mirroring):
         )
         self._square = square
 
-    def why_not(self, statistics: Statistics) -> str:
-        """Return "" unless there are far too many diagonals."""
-        return "" if statistics.of_diagonals else FAR_TOO_MANY
-
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
-        positions = float(statistics.diagonal_places)
+        positions = float(statistics.diagonal_elements)
         nbytes = self.forecast(s, options)
         steps = statistics.steps(len(s.offsets))
         return Traversal(nbytes, positions, positions * statistics.near_the_ends, steps, converted=steps)
@@ -64,13 +61,13 @@ class Diagonals(Mirroring):
         ):
             yield (packed := candidates.candidate(self.format, period=period))
             best = min(best, packed.seconds)
-        if half := self.half(candidates, best):
-            yield half
+        if triangle := self.triangle(candidates, best):
+            yield triangle
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C."""
         seconds, nbytes = squares.of_diagonals(
-            squares.statistics.offsets, squares.statistics.diagonal_places, self._padded_to(squares.statistics)
+            squares.statistics.offsets, squares.statistics.diagonal_elements, self._padded_to(squares.statistics)
         )
         return seconds * self._square, nbytes
 
@@ -81,15 +78,12 @@ class Diagonals(Mirroring):
     def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return how full the diagonals are, what is stored, and the number of bytes."""
         full = statistics.full
-        what = (
-            "little more than their values"
-            if full > words.FULL
-            else "them with zeros in the gaps but without column indices"
-        )
+        gaps = "them with zeros in the gaps but without column indices"
+        stored = "little more than their values" if full > words.FULL else gaps
         count = words.diagonals(len(statistics.offsets))
-        sentences = [f"{count} {words.percent(full)} full: {self.format} stores {what}."]
+        sentences = [f"{count} {columns.percent(full)} full: {self.format} stores {stored}."]
         if "symmetry" in best.layout:
-            sentences.append(f"Only one half is stored, because A is {best.layout['symmetry']}.")
+            sentences.append(f"Only one triangle is stored, because A is {best.layout['symmetry']}.")
         if (rows := best.layout.get("period")) == 1:
             sentences.append("Each diagonal is constant, so only one value of it is stored.")
         elif rows:

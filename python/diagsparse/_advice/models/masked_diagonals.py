@@ -7,23 +7,20 @@ from typing import Any
 
 from ..._matrix.registry import FORMATS
 from ..._matrix.summary import Summary
+from ..._show import columns
 from .. import words
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
 from ..squares import Price, Prices, Squares
-from ..statistics import FAR_TOO_MANY, Statistics
-from .model import Finder, Mirroring
+from ..statistics import Statistics
+from .model import DiagonalModel, Finder
 
 _SERIAL = 1 << 62  # more rows per thread than any matrix has: a single thread is used
 _SQUARE = Prices(Price(0.72, 0.0, row=2.0, pair=5.2), Price(0.003, 0.006, pair=0.05))
 
 
-class MaskedDiagonals(Mirroring):
+class MaskedDiagonals(DiagonalModel):
     """Diagonals with masks. The masks are the extra items."""
-
-    def why_not(self, statistics: Statistics) -> str:
-        """Return "" unless there are far too many diagonals."""
-        return "" if statistics.of_diagonals else FAR_TOO_MANY
 
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
@@ -35,13 +32,13 @@ class MaskedDiagonals(Mirroring):
         """Yield all entries, and one triangle."""
         plain = candidates.candidate(self.format)
         yield plain
-        if half := self.half(candidates, min(plain.seconds, best)):
-            yield half
+        if triangle := self.triangle(candidates, min(plain.seconds, best)):
+            yield triangle
 
-    def half(self, candidates: Finder, best: float) -> Candidate | None:
+    def triangle(self, candidates: Finder, best: float) -> Candidate | None:
         """Return one triangle if that is clearly faster and explicit zeros have mirror images, too."""
-        half = super().half(candidates, best)
-        return half if half and candidates.statistics.mirrored else None
+        triangle = super().triangle(candidates, best)
+        return triangle if triangle and candidates.statistics.mirrored else None
 
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C: the masks of any two diagonals are combined."""
@@ -52,10 +49,10 @@ class MaskedDiagonals(Mirroring):
         """Return how full the diagonals are."""
         d, full = len(statistics.offsets), statistics.full
         only, zeros = ("", "") if full > words.FULL else ("only ", "their zeros and without ")
-        half = f" Only one half is stored, because A is {best.layout['symmetry']}." if "symmetry" in best.layout else ""
-        count = words.diagonals(d)
+        symmetry = best.layout.get("symmetry")
+        triangle = f" Only one triangle is stored, because A is {symmetry}." if symmetry else ""
         without = f"{self.format} stores them without {zeros}column indices"
-        return f"{count} {only}{words.percent(full)} full: {without}.{half}"
+        return f"{words.diagonals(d)} {only}{columns.percent(full)} full: {without}.{triangle}"
 
 
 MASKED_DIAGONALS = (

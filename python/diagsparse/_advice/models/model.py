@@ -12,7 +12,7 @@ from ..._matrix.summary import Summary
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
 from ..squares import Squares
-from ..statistics import Statistics
+from ..statistics import FAR_TOO_MANY, Statistics
 
 CLEAR = 1.15  # predicted speedup by an option from which a pass checks whether the matrix allows it
 
@@ -37,7 +37,7 @@ class Model(ABC):
         Costs of a product, by the names of the options, separated by blanks; "" for no options.
     """
 
-    both_ways = False  #: whether products with the transpose take equally long
+    transposed_as_fast = False  #: whether products with the transpose take equally long
     structured = True  #: whether the format is for matrices whose nonzeros have some structure
     bytes_known = True  #: whether its bytes follow from statistics that are known, otherwise they require a pass
 
@@ -79,15 +79,19 @@ class Model(ABC):
         return FORMATS[self.format].nbytes(s, **options)
 
 
-class Mirroring(Model):
-    """A format that can store one triangle of a symmetric matrix."""
+class DiagonalModel(Model):
+    """A format of diagonals, which can store one triangle of a symmetric matrix."""
 
-    def half(self, candidates: Finder, best: float) -> Candidate | None:
+    def why_not(self, statistics: Statistics) -> str:
+        """Return "" unless there are far too many diagonals."""
+        return "" if statistics.of_diagonals else FAR_TOO_MANY
+
+    def triangle(self, candidates: Finder, best: float) -> Candidate | None:
         """Return the layout of one triangle if A is symmetric and it is clearly faster than `best` seconds."""
         m, n = candidates.statistics.csr.shape
         if m != n:
             return None
-        half = candidates.candidate(self.format, symmetry="symmetric")
-        if CLEAR * half.seconds >= best or not (symmetry := candidates.statistics.symmetry):
+        triangle = candidates.candidate(self.format, symmetry="symmetric")
+        if CLEAR * triangle.seconds >= best or not (symmetry := candidates.statistics.symmetry):
             return None
-        return half if symmetry == "symmetric" else candidates.candidate(self.format, symmetry=symmetry)
+        return triangle if symmetry == "symmetric" else candidates.candidate(self.format, symmetry=symmetry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._matrix.summary import Summary
-from .. import words
+from ..._show import columns
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
 from ..squares import Squares
@@ -40,14 +40,14 @@ class QuasiBands(Model):
         seconds, nbytes = squares.of_diagonals(chosen, len(chosen) * statistics.csr.shape[0], len)
         if not rest:
             return seconds, nbytes
-        share = min(1.0, _REST[0] + _REST[1] * rest / max(1, statistics.csr.nnz))
+        fraction = min(1.0, _REST[0] + _REST[1] * rest / max(1, statistics.csr.nnz))
         in_csr, csr_nbytes = squares.as_csr()
-        return seconds + share * in_csr, round(nbytes + share * csr_nbytes)
+        return seconds + fraction * in_csr, round(nbytes + fraction * csr_nbytes)
 
     def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return which fraction of the nonzeros lies in the bands."""
         chosen, rest = statistics.bands
-        on = words.percent(1 - rest / statistics.csr.nnz)
+        on = columns.percent(1 - rest / statistics.csr.nnz)
         many, them = (
             (f"{len(chosen)} nearly full diagonals contain", "these as diagonals")
             if len(chosen) != 1

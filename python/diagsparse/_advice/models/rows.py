@@ -33,14 +33,14 @@ class Rows(Model):
     def reason(self, best: Candidate, statistics: Statistics) -> str:
         """Return that the matrix has no structure, and why the format is fast nevertheless."""
         if statistics.csr.shape[0] > 2 * statistics.csr.nnz:
-            return f"Most of the rows are empty, and {self.format} does not have to go through them."
-        return f"The nonzeros lie on too many diagonals and in too many blocks: {self.format} {self._how(best)}."
+            return f"Most of the rows are empty, and {self.format} skips them."
+        return f"The nonzeros lie on too many diagonals and in too many blocks: {self.format} {self._advantage(best)}."
 
-    def _how(self, best: Candidate) -> str:
+    def _advantage(self, best: Candidate) -> str:
         return "is the fastest format" + ", with 16-bit column indices" * (best.layout.get("column_bits") == 16)
 
 
-class Common(Rows):
+class Csr(Rows):
     """The reference format, csr."""
 
     bytes_known = True
@@ -53,8 +53,8 @@ class Common(Rows):
         """Return that the matrix has no structure, or that the format does not matter."""
         if statistics.csr.nnz < _FEW:
             return "With so few nonzeros, a product takes about as long as the call itself, in any format."
-        nowhere = words.nowhere(statistics)
-        return f"No other format would be faster: {nowhere}." if nowhere else "No other format would be faster."
+        positions = words.positions_of_nonzeros(statistics)
+        return f"No other format would be faster{positions and ': '}{positions}."
 
 
 class Padded(Rows):
@@ -64,12 +64,12 @@ class Padded(Rows):
         """Return the counts of a product."""
         format: Any = FORMATS[self.format]
         given = format.completed(s, format.checked_options(options))
-        lines = self._uneven(statistics) * statistics.sample.lines * statistics.csr.nnz
+        lines = self._imbalance(statistics) * statistics.sample.lines * statistics.csr.nnz
         return Traversal(
             format.nbytes(s, **given), float(format.positions(s, **given)), 0.0, statistics.longest_row, lines
         )
 
-    def _uneven(self, statistics: Statistics) -> float:
+    def _imbalance(self, statistics: Statistics) -> float:
         return 1.0
 
 
@@ -82,9 +82,9 @@ class Interleaved(Padded):
         if not candidates.statistics.on_cpu and candidates.statistics.csr.shape[1] <= _SHORT:
             yield candidates.candidate(self.format, **_FEW_BITS)
 
-    def _how(self, best: Candidate) -> str:
-        how = "processes several rows at once" + ", sorted by length" * (best.layout.get("sigma", 1) > 1)
-        return how + ", with 16-bit column indices" * (best.layout.get("column_bits") == 16)
+    def _advantage(self, best: Candidate) -> str:
+        advantage = "processes several rows at once" + ", sorted by length" * (best.layout.get("sigma", 1) > 1)
+        return advantage + ", with 16-bit column indices" * (best.layout.get("column_bits") == 16)
 
 
 class Slices(Interleaved):
@@ -97,7 +97,7 @@ class Slices(Interleaved):
         yield candidates.candidate(self.format, sigma=4096)
         yield from short
 
-    def _uneven(self, statistics: Statistics) -> float:
+    def _imbalance(self, statistics: Statistics) -> float:
         return 1 + statistics.spread
 
 
@@ -122,7 +122,7 @@ class Leading(Padded):
 
 
 ROWS = (
-    Common(
+    Csr(
         "csr",
         {"": Cost(0.6, 0.43, branch=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.0)},
         {"": Cost(2.8e-3, 4.2e-3, gather=5.4e-3, step=0.045, bytes=0.75, convert=0.0, call=350)},

@@ -30,7 +30,9 @@ def narrower(candidates: Candidates, names: list[str], requested: bool) -> list[
         if not exact(csr, dtype):
             break
         able = [name for name in names if dtype != "float16" or FORMATS[name].narrow]
-        stored = Candidates(csr, candidates.machine, candidates.op, dtype, candidates.statistics, candidates.before)
+        stored = Candidates(
+            csr, candidates.machine, candidates.op, dtype, candidates.statistics, candidates.seconds_to_csr
+        )
         layouts += stored.layouts(able, requested)
     return layouts
 
@@ -53,9 +55,11 @@ def reordered_layouts(candidates: Candidates, names: list[str], requested: bool)
     if csr.shape[0] != csr.shape[1] or not csr.nnz:
         return []
     order = reordered(csr)
-    if order.after == order.before:
+    if order.blocks_after == order.blocks_before:
         return []
-    sorted_rows = Candidates(order.apply(csr), candidates.machine, candidates.op, before=candidates.before)
+    sorted_rows = Candidates(
+        order.apply(csr), candidates.machine, candidates.op, seconds_to_csr=candidates.seconds_to_csr
+    )
     more = _PERMUTED * csr.shape[0]
     return [
         replace(one, seconds=one.seconds + more, conversion=one.conversion + ordering(csr), order=order)

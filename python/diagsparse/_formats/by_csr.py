@@ -29,14 +29,19 @@ def count_nonzero(format: Any, a: SparseArray) -> int:
     return sum(a._core.count_nonzero(a._matrix))
 
 
-def added(format: Any, a: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
-    """Return ``alpha a + beta other`` in this format."""
-    return format.like(a, FORMATS[COMMON].added(format.to_csr(a), convert(other, COMMON), alpha, beta))
+def combined(
+    format: Any, a: SparseArray, b: SparseArray, alpha: complex = 1, beta: complex = 1, how: str = "sum",
+    zeros: bool = False,
+) -> SparseArray:  # fmt: skip
+    """Return ``alpha a`` and ``beta b`` combined element by element, in this format, which is that of `a`.
 
-
-def multiplied(format: Any, a: SparseArray, other: SparseArray) -> SparseArray:
-    """Return the element-wise product with a matrix of this family, in this format."""
-    return format.like(a, FORMATS[COMMON].multiplied(format.to_csr(a), convert(other, COMMON)))
+    `how` is "sum", or with both factors 1 "product", "maximum", "minimum", "not_equal" or "less"; the last two give 1
+    where the comparison is true. csr, csc and coo drop elements that are 0, except with `zeros` those that an operand
+    stores.
+    """
+    a = unpacked(a)
+    csr = FORMATS[COMMON].combined(format.to_csr(a), convert(unpacked(b), COMMON), alpha, beta, how, zeros)
+    return format.like(a, csr)
 
 
 def scaled_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:

@@ -40,7 +40,7 @@ class OwnProducts(Format):
         result = (MatmulPlan(x, y, work, kernel, max_bytes)(alpha=alpha * factor) for x, y, factor in pairs)
         total, *others = (convert(product, sums) for product in result)
         for other in others:
-            total = total._format.added(total, other, 1, 1)
+            total = total._format.combined(total, other)
         if c is not None and beta != 0:
-            total = total._format.added(total, convert(c, sums).astype(a.dtype, copy=False), 1, beta)
+            total = total._format.combined(total, convert(c, sums).astype(a.dtype, copy=False), 1, beta)
         return total if triangle is None else total._format.triangle(total, triangle, who)

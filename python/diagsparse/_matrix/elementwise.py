@@ -1,27 +1,25 @@
-"""Element-wise ``+ - * /`` and comparisons, computed on the stored values where possible.
+"""Element-wise ``+ - * /``, computed on the stored values where possible.
 
-Each family of formats has its own implementation: diagonals are combined as contiguous runs, csr, csc and coo are
-merged. The result has the format and the device of the left operand. The diagonal formats store explicit zeros where
-elements cancel; csr, csc and coo drop them, as in SciPy.
+Two sparse operands are combined by the `combined` of the left one's format: diagonals as contiguous runs, csr, csc and
+coo by a merge. The result has the format and the device of the left operand. The diagonal formats store explicit zeros
+where elements cancel; csr, csc and coo drop them, as in SciPy.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from .._arrays import owners
+from .._arrays import host_dense, owners
 from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.types import VALUE_TYPES, plain_number, sum_dtype, value_dtype, widened
-from . import comparisons, operands
-from .base import Base, M
-from .convert import convert, unpacked
+from . import operands
+from .base import CONJUGATED, TRANSPOSED, Base, M
+from .convert import unpacked
 from .elementwise_functions import changed, is_scalar, over_number, scaled
 from .operands import dense_operand, require_broadcast, require_shape
 from .registry import COMMON, FORMATS
@@ -32,11 +30,9 @@ def divide(a: M, other: complex) -> M: ...
 @overload
 def divide(a: Any, other: Any) -> Any: ...
 def divide(a: Any, other: Any) -> Any:
-    return over_number(a, other) if is_scalar(other) else divided_by(a, other)
-
-
-def divided_by(a: Any, other: Any) -> Any:
-    """Return ``a / other`` for a dense array; zeros stay zeros, whatever the divisor. On a GPU, the host divides."""
+    """Return ``A / other``; zeros stay zeros, whatever a dense array divides them by. On a GPU, the host divides."""
+    if is_scalar(other):
+        return over_number(a, other)
     if operands.is_sparse(other):
         return _over_sparse(a, operands.as_operand(other, a._backend))
     if not operands.is_dense(other):
@@ -75,34 +71,6 @@ def times_on_the_right(a: M, other: Any) -> M:
     return a * other
 
 
-def equal(a: Any, other: Any) -> Any:
-    """Return ``A == other`` as a SciPy sparse array of bools, or a dense array if `other` is dense."""
-    return compared(a, other, operator.eq)
-
-
-def not_equal(a: Any, other: Any) -> Any:
-    """Return ``A != other`` as `equal` does; ``(A != B).nnz == 0`` if all elements are equal."""
-    return compared(a, other, operator.ne)
-
-
-def compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-    sparse, scalar = operands.is_sparse(other), is_scalar(other)
-    if not (sparse or scalar or operands.is_dense(other)):
-        return NotImplemented
-    if a._backend is not CPU or (not scalar and owners.owner_of(other) is not None):
-        raise TypeError(
-            f"comparison of {a!r}: elements are compared on the cpu; "
-            'use A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
-        )
-    if sparse:
-        operand = operands.as_operand(other, a._backend)
-        operands.check_same_device("comparison", a, operand)
-        return comparisons.with_sparse(a, operand, compare)
-    if scalar:
-        return comparisons.with_scalar(a, other, compare)
-    return comparisons.with_dense(a, np.asanyarray(other), compare)
-
-
 def multiply(a: M, other: Any) -> M:
     """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
 
@@ -114,7 +82,9 @@ def multiply(a: M, other: Any) -> M:
     if operands.is_sparse(other):
         sparse = operands.as_operand(other, a._backend)
         operands.check_same_device("multiply", a, sparse)
-        return _multiply_sparse(a, sparse) if sparse._shape == a._shape else _broadcast_sparse(a, sparse)
+        if sparse._shape != a._shape:
+            return _broadcast_sparse(a, sparse)
+        return a._format.combined(a, sparse, how="product")
     if not operands.is_dense(other):
         raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
     dense = dense_operand(a, other, "multiply")
@@ -152,7 +122,7 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
         sparse = operands.as_operand(other, a._backend)
         operands.check_same_device("+", a, sparse)
         require_shape(a, sparse.shape, "+")
-        return _add_sparse(a, sparse, alpha, beta)
+        return a._format.combined(a, sparse, alpha, beta)
     if is_scalar(other):
         if other == 0:
             return a.copy() if alpha == 1 else -a
@@ -187,7 +157,25 @@ def _zeros_divide(divisor: str, way: str) -> TypeError:
     return TypeError(f"/: the divisor is a sparse {divisor}, and its zeros would divide; write {way}")
 
 
-def divided(a: Any, dense: Any) -> Any:
+def scaled_by(a: Any, dense: Any) -> Any:
+    """Return ``a * dense`` for an array that broadcasts, in the format and on the device of `a`."""
+    dtype = value_dtype(sum_dtype(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
+    a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)
+    if a._backend is CPU:
+        factors = host_dense.broadcast(dense, dtype, a.shape)
+    else:
+        values = owners.as_device_array(dense, dtype, a._backend, "multiply", "the other operand")
+        factors = owners.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
+    return a._wrap(a._core.scaled_by(a._matrix, bool(a._op & CONJUGATED), factors))
+
+
+def _broadcast_strides(values: Any, shape: tuple[int, int]) -> tuple[int, ...]:
+    """Return the strides with which an array repeats over `shape`, as `numpy.broadcast_to` gives them."""
+    extents, strides = (1, 1, *values.shape)[-2:], (0, 0, *values.strides)[-2:]
+    return tuple(s if extent == full else 0 for extent, full, s in zip(extents, shape, strides, strict=True))
+
+
+def divided_by(a: Any, dense: Any) -> Any:
     """Return ``a / dense`` for an array that broadcasts; `a` is not a view."""
     ones = changed(a, np.ones_like)
     divisors = ones._format.scaled_by(ones, dense)  # at the stored positions
@@ -214,14 +202,6 @@ def _with_dense(a: Any, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
     return result
 
 
-def _multiply_sparse(a: Any, b: Any) -> Any:
-    a, b = a._format.factors(a, b)
-    if a._format.family == b._format.family:
-        return a._format.multiplied(a, b)
-    rows = convert(a, COMMON)
-    return a._format.like(a, rows._format.multiplied(rows, convert(b, COMMON)))
-
-
 def _broadcast_sparse(a: Any, b: Any) -> Any:
     """Return the element-wise product with a matrix that is broadcast: of one row, one column or one element."""
     (m, n), (p, q) = a._shape, b._shape
@@ -231,8 +211,3 @@ def _broadcast_sparse(a: Any, b: Any) -> Any:
     return (
         a._format.like(a, FORMATS[COMMON].array(result)) if result.shape == a._shape else FORMATS[COMMON].array(result)
     )
-
-
-def _add_sparse(a: Any, b: Any, alpha: int, beta: int) -> Any:
-    a, b = a._format.terms(a, b)
-    return a._format.added(a, b, alpha, beta)

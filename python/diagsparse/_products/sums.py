@@ -178,7 +178,7 @@ def _both_orders(
     elif factor > 0 and triangle is None and out is None and not np.imag(alpha) and (symmetry := _shared_half(a, b)):
         # Half of A B says nothing of its other half, but half of the sum does.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
-        return one._format.added(one, other, alpha, alpha)
+        return one._format.combined(one, other, alpha, alpha)
     total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, alpha, None, triangle, result, kernel, out)
     return convert(total, a.format)
 
@@ -251,7 +251,7 @@ def sum_of_products(
         raise ValueError(f"{who}: out= of a sum is for dia, hm and cdm")
     total, *others = (MatmulPlan(a, b, COMMON, kernel, max_bytes)(alpha=alpha * factor) for a, b, factor in pairs)
     for other in others:
-        total = total._format.added(total, other, 1, 1)
+        total = total._format.combined(total, other)
     if c is not None and beta != 0:
-        total = total._format.added(total, convert(c, COMMON).astype(dtype, copy=False), 1, beta)
+        total = total._format.combined(total, convert(c, COMMON).astype(dtype, copy=False), 1, beta)
     return convert(total if triangle is None else total._format.triangle(total, triangle, who), format)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .._arrays import owners
 from .._backends import memory
-from .._backends.backend import CPU
+from .._backends.backend import CPU, Backend
 from . import operands
 from .convert import convert, unpacked
 from .elementwise_functions import is_scalar
@@ -113,7 +113,7 @@ def _where_matrices(a: Any, b: Any, compare: Callable[[Any, Any], Any]) -> Any:
     target = FORMATS[a.format if a.format in _COMPRESSED else COMMON]
     if compare is operator.gt:
         a, b = b, a
-    return _bools(target.combined(a, b, how="not_equal" if compare is operator.ne else "less"))
+    return _bools(target.combined(a, b, how="not_equal" if compare is operator.ne else "less")._matrix, a._backend)
 
 
 def _where_values(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
@@ -121,8 +121,7 @@ def _where_values(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> An
     a = _entries(a)
     if a.format not in _COMPRESSED or a._op:
         a = convert(a, a.format if a.format in _COMPRESSED else COMMON).copy()
-    flags = compare(a._matrix.values, number)
-    return _bools(a._wrap(a._core.select(a._matrix, flags.view(np.uint8))))
+    return _bools(a._core.select(a._matrix, compare(a._matrix.values, number).view(np.uint8)), a._backend)
 
 
 def _entries(a: Any) -> Any:
@@ -131,10 +130,13 @@ def _entries(a: Any) -> Any:
     return a if a._format.family == FORMATS[COMMON].family else convert(a, COMMON)
 
 
-def _bools(a: Any) -> Any:
-    """Return a SciPy array that is True at the entries of a csr or csc matrix, whose values are 1."""
-    parts = {name: a._backend.host(part) for name, part in a._matrix.parts().items()}
-    return _true_at(a.format, a._shape, parts["values"].view(bool), parts["indices"].copy(), parts["indptr"])
+def _bools(matrix: Any, backend: Backend) -> Any:
+    """Return a SciPy array that is True at the entries of a native csr or csc matrix, whose values are 1."""
+    parts = matrix.parts()
+    if backend is not CPU:
+        parts = {name: backend.host(part) for name, part in parts.items()}
+    shape = matrix.rows, matrix.cols
+    return _true_at(matrix.format, shape, parts["values"].view(bool), parts["indices"].copy(), parts["indptr"])
 
 
 def _true_at(format: str, shape: tuple[int, int], values: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Any:

@@ -1,6 +1,7 @@
 // Combines csr, csc and coo matrices element by element on the CPU: a merge of their sorted entries.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <type_traits>
 #include <vector>
@@ -25,10 +26,9 @@ void in_chunks(int64 count, const F& f) {
 // The positions of entries in lines of csr or csc.
 struct InLines {
   using Key = std::int32_t;
+  static constexpr bool in_lines = true;
   std::int32_t* index;
 
-  static constexpr bool in_lines = true;
-  static std::vector<const char*> names() { return {"indices"}; }
   explicit InLines(const std::vector<Array>& arrays) : index(arrays[0].as<std::int32_t>()) {}
   Key operator[](int64 e) const { return index[e]; }
   void set(int64 e, Key key) const { index[e] = key; }
@@ -37,10 +37,9 @@ struct InLines {
 // The positions of entries of coo: a single line of (row, col) pairs.
 struct InPairs {
   using Key = int64;
+  static constexpr bool in_lines = false;
   std::int32_t *row, *col;
 
-  static constexpr bool in_lines = false;
-  static std::vector<const char*> names() { return {"row", "col"}; }
   explicit InPairs(const std::vector<Array>& arrays)
       : row(arrays[0].as<std::int32_t>()), col(arrays[1].as<std::int32_t>()) {}
   Key operator[](int64 e) const { return static_cast<int64>(row[e]) << 32 | col[e]; }
@@ -50,10 +49,15 @@ struct InPairs {
   }
 };
 
-template <class Positions>
+// The names of the arrays of positions.
+std::vector<const char*> names_of_positions(const Matrix& m) {
+  if (entry_format(m.format).pointers) return {"indices"};
+  return {"row", "col"};
+}
+
 std::vector<Array> positions_of(const Matrix& m) {
   std::vector<Array> all;
-  for (const char* name : Positions::names()) all.push_back(m.index(name));
+  for (const char* name : names_of_positions(m)) all.push_back(m.index(name));
   return all;
 }
 
@@ -65,8 +69,7 @@ struct Entries {
   int64 count;
   int64* start = nullptr;
 
-  explicit Entries(const Matrix& m) : positions(positions_of<Positions>(m)), values(m.values.as<T>()) {
-    count = m.values.size();
+  explicit Entries(const Matrix& m) : positions(positions_of(m)), values(m.values.as<T>()), count(m.values.size()) {
     if (Positions::in_lines) start = m.index("indptr").as<int64>();
   }
   // The last array holds the values.
@@ -214,7 +217,7 @@ using WriteTask = std::function<int64(const std::vector<Array>& arrays, int64* s
 // A matrix in the format and shape of `a`, with values of this type, whose entries tasks write between two cuts each.
 Matrix entries_by_tasks(const Matrix& a, DType dtype, const Cuts& cuts, const WriteTask& write_task) {
   const bool in_lines = entry_format(a.format).pointers;
-  const std::vector<const char*> names = in_lines ? InLines::names() : InPairs::names();
+  const std::vector<const char*> names = names_of_positions(a);
   LineChunks chunks;
   for (std::size_t t = 1; t < cuts.size(); ++t) chunks.add(cuts[t].a + cuts[t].b, cuts[t].line);
   std::vector<DType> types(names.size(), DType::i32);
@@ -249,10 +252,11 @@ Matrix merged(const Matrix& a, const Matrix& b, Combine how, bool difference, bo
   return entries_by_tasks(a, is_comparison(how) ? DType::u8 : a.dtype, cuts, write_task);
 }
 
-// The entries e of `a` for which value(e) is not 0, with these values of type T.
+// The entries e of `a` for which value(e) is not 0, with these values of type T. Flags (u8) become 1.
 template <class T, class Positions, class F>
 Matrix filtered(const Matrix& a, const F& value) {
-  const Positions positions(positions_of<Positions>(a));
+  constexpr bool flags = std::is_same_v<T, std::uint8_t>;
+  const Positions positions(positions_of(a));
   const int64 count = a.values.size();
   const int64* from = nullptr;
   Cuts cuts;
@@ -271,7 +275,7 @@ Matrix filtered(const Matrix& a, const F& value) {
       for (int64 e = first; e < last; ++e) {
         const T result = value(e);
         out.positions.set(to, positions[e]);
-        out.values[to] = result;
+        if constexpr (!flags) out.values[to] = result;
         to += !is_zero(result);
       }
     };
@@ -285,7 +289,9 @@ Matrix filtered(const Matrix& a, const F& value) {
     }
     return to;
   };
-  return entries_by_tasks(a, dtype_of<T>(), cuts, write_task);
+  Matrix result = entries_by_tasks(a, dtype_of<T>(), cuts, write_task);
+  if constexpr (flags) std::memset(result.values.data, 1, result.values.nbytes());
+  return result;
 }
 
 template <class T, class F>
@@ -293,18 +299,20 @@ Matrix filtered(const Matrix& a, const F& value) {
   return entry_format(a.format).pointers ? filtered<T, InLines>(a, value) : filtered<T, InPairs>(a, value);
 }
 
-// The entries of `a` that are not 0; `a` itself if all are.
+// The entries of `a` that are not 0; `a` itself if all are, unless its values are flags.
 Matrix without_zeros(const Matrix& a) {
-  const auto of_type = [&](auto zero) {
+  if (a.dtype == DType::u8) {
+    return filtered<std::uint8_t>(a, [flags = a.values.as<std::uint8_t>()](int64 e) { return flags[e]; });
+  }
+  return with_value_type(a.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* values = a.values.as<T>();
     std::atomic<bool> any_zero = false;
     in_chunks(a.values.size(), [&any_zero, values](int64 first, int64 last) {
-      if (std::any_of(values + first, values + last, [](T v) { return is_zero(v); })) any_zero = true;
+      if (std::count_if(values + first, values + last, [](T v) { return is_zero(v); }) > 0) any_zero = true;
     });
     return any_zero ? filtered<T>(a, [values](int64 e) { return values[e]; }) : a;
-  };
-  return a.dtype == DType::u8 ? of_type(std::uint8_t{}) : with_value_type(a.dtype, of_type);
+  });
 }
 
 // Combines two matrices of the same structure.

@@ -44,14 +44,9 @@ def combined(
     return format.like(a, csr)
 
 
-def scaled_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:
-    """Return the element-wise product with a dense array, which is broadcast."""
-    return format.from_csr_as(FORMATS[COMMON].scaled_by(format.to_csr(a), dense), format.own_layout(a))
-
-
-def divided_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:
-    """Return the quotient of this matrix, not a view, and a dense array, which is broadcast; zeros stay zeros."""
-    return format.from_csr_as(FORMATS[COMMON].divided_by(format.to_csr(a), dense), format.own_layout(a))
+def scaled_by(format: Any, a: SparseArray, dense: Any, divide: bool = False) -> SparseArray:
+    """Return the element-wise product with a dense array, which is broadcast, or the quotient; zeros stay zeros."""
+    return format.from_csr_as(FORMATS[COMMON].scaled_by(format.to_csr(a), dense, divide), format.own_layout(a))
 
 
 def triangle(format: Any, a: SparseArray, which: str, who: str) -> SparseArray:

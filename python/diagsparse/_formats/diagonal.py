@@ -52,7 +52,6 @@ class Diagonals(FromDiagonals):
     absolute_sums = staticmethod(diagonal_totals.absolute_sums)
     extreme = staticmethod(diagonal_totals.extreme)
     scaled_by = staticmethod(elementwise.scaled_by)
-    divided_by = staticmethod(elementwise.divided_by)
     matmul = staticmethod(diagonal_products.matmul)
     planned = diagonal_products.planned
     as_factor = diagonal_products.as_factor

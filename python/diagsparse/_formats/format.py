@@ -215,7 +215,6 @@ class Format(Forecasts):
     count_nonzero = by_csr.count_nonzero
     combined = by_csr.combined
     scaled_by = by_csr.scaled_by
-    divided_by = by_csr.divided_by
     triangle = by_csr.triangle
     total = by_csr.total
     total_of_diagonal = by_csr.total_of_diagonal

@@ -34,7 +34,6 @@ class Entries(FromEntries):
 
     family = "entries"
     scaled_by = staticmethod(elementwise.scaled_by)
-    divided_by = staticmethod(elementwise.divided_by)
 
     # ---- from and to other formats, and what that takes -------------------------------------------
     def for_entries(self) -> Format:

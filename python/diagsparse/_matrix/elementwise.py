@@ -16,7 +16,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from .._arrays import host_dense, owners
 from .._backends import memory
 from .._backends.backend import CPU
-from .._backends.types import VALUE_TYPES, plain_number, sum_dtype, value_dtype, widened
+from .._backends.types import VALUE_TYPES, sum_dtype, value_dtype, widened
 from . import operands
 from .base import CONJUGATED, TRANSPOSED, Base, M
 from .convert import unpacked
@@ -47,12 +47,12 @@ def divide(a: Any, other: Any) -> Any:
         return (a.to("cpu") / divisor).to(a.device)
     plain = unpacked(a).astype(dtype, copy=False)
     plain = plain.copy() if plain._op else plain
-    return plain._format.divided_by(plain, divisor)
+    return plain._format.scaled_by(plain, divisor, divide=True)
 
 
 def refuse_to_divide(a: Any, other: Any) -> Any:
     """Raise TypeError for ``other / A``."""
-    raise _zeros_divide(type(a).__name__, "x / A.toarray()")
+    raise TypeError(f"/: the divisor is a sparse {type(a).__name__}, and its zeros would divide; write x / A.toarray()")
 
 
 def times(a: M, other: Any) -> M:
@@ -139,7 +139,7 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     if (owner := owners.owner_of(dense)) is None:
         return _with_dense(a, dense, alpha, beta)
     dense_a = owner.to_library(a._backend, owners.upload(a._backend, a.toarray()))
-    return combined(dense_a, dense, alpha, beta)  # the library of the array adds
+    return _signed_sum(dense_a, dense, alpha, beta)  # the library of the array adds
 
 
 def _over_sparse(a: Any, b: Any) -> Any:
@@ -153,12 +153,14 @@ def _over_sparse(a: Any, b: Any) -> Any:
     return result.toarray() if sp.issparse(result) else result
 
 
-def _zeros_divide(divisor: str, way: str) -> TypeError:
-    return TypeError(f"/: the divisor is a sparse {divisor}, and its zeros would divide; write {way}")
+def scaled_by(a: Any, dense: Any, divide: bool = False) -> Any:
+    """Return ``a * dense`` or ``a / dense`` for an array that broadcasts, in the format and on the device of `a`.
 
-
-def scaled_by(a: Any, dense: Any) -> Any:
-    """Return ``a * dense`` for an array that broadcasts, in the format and on the device of `a`."""
+    A quotient is computed on the CPU, and `a` is not a view then.
+    """
+    if divide:
+        divisors = scaled_by(changed(a, np.ones_like), dense)  # at the stored positions
+        return changed(a, lambda v: np.where(v == 0, v, v / divisors._matrix.values))
     dtype = value_dtype(sum_dtype(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
     a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)
     if a._backend is CPU:
@@ -175,17 +177,8 @@ def _broadcast_strides(values: Any, shape: tuple[int, int]) -> tuple[int, ...]:
     return tuple(s if extent == full else 0 for extent, full, s in zip(extents, shape, strides, strict=True))
 
 
-def divided_by(a: Any, dense: Any) -> Any:
-    """Return ``a / dense`` for an array that broadcasts; `a` is not a view."""
-    ones = changed(a, np.ones_like)
-    divisors = ones._format.scaled_by(ones, dense)  # at the stored positions
-    return changed(a, lambda v: np.where(v == 0, v, v / divisors._matrix.values))
-
-
-def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    """Return ``alpha a + beta b``; signs are applied without a product, as -1 + 0i times infinity would give NaN."""
-    if beta not in (1, -1):
-        return (a if alpha == 1 else a * plain_number(alpha)) + b * plain_number(beta)
+def _signed_sum(a: Any, b: Any, alpha: int, beta: int) -> Any:
+    """Return ``a + b``, ``a - b`` or ``b - a``; a product with a sign would turn complex infinities into NaN."""
     return a + b if alpha == beta else a - b if alpha == 1 else b - a
 
 
@@ -195,7 +188,7 @@ def _with_dense(a: Any, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
     memory.require_free(m * n * dtype.itemsize, f"+: a dense {m} x {n} sum")
     dense = np.broadcast_to(dense, a._shape)
     if a._packed or dtype not in VALUE_TYPES:
-        return combined(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
+        return _signed_sum(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
     result = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
     host = a if a._backend is CPU else a.to("cpu")
     host._format.write_dense(host, result, alpha, True)

@@ -23,7 +23,7 @@ from .format import Format
 from .own_products import OwnProducts
 
 _ROWS = 32  # of a block
-_LEAST_FILL = 1 / 16  # of diagonals, from which products are hollow too: the geometric mean of both operands
+_LEAST_FILL = 1 / 16  # of diagonals, from which products use masks: the geometric mean of both operands
 _PAIRED = 1 << 22  # pairs of diagonals of a product whose sums are counted before it is planned
 
 
@@ -73,10 +73,10 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         return a._wrap(a._core.combine(self.name, terms, how, True, dtype_name(a._dtype)))
 
     def merged_with(self, a: SparseArray, other: Any, what: str) -> tuple[SparseArray, SparseArray]:
-        """Return both in one type; `MemoryError` where the masks of both and as many values do not fit."""
+        """Return both in one dtype; raise MemoryError if the masks and the values of the result do not fit."""
         dtype = np.result_type(a._dtype, other._dtype)
         masks = a._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes
-        nbytes = (a._matrix.values.size + other._matrix.values.size) * dtype.itemsize + masks  # places, as many
+        nbytes = (a._matrix.values.size + other._matrix.values.size) * dtype.itemsize + masks  # at most
         if nbytes + 2 * masks > memory.SMALL:
             nbytes += (
                 4 * -(-a._shape[0] // _ROWS) * np.union1d(self.all_offsets(a), other._format.all_offsets(other)).size
@@ -87,7 +87,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
 
     # ---- products ---------------------------------------------------------------------------------
     def as_operand(self, a: SparseArray) -> SparseArray:
-        return widen(a)  # a half is read as it is
+        return widen(a)  # symmetric storage is read directly
 
     def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
         # A product looks at masks of 32 places, however few are stored. AMD EPYC, two threads, random places on
@@ -134,7 +134,7 @@ class Mdia(mirrored.Mirrored, OwnProducts):
         k = a.offsets
         return np.union1d(k, -k) if a._matrix.symmetry else k
 
-    # ---- what that takes --------------------------------------------------------------------------
+    # ---- memory -----------------------------------------------------------------------------------
     def nbytes(self, s: Summary, **options: int) -> int:
         blocks, used = -(-s.shape[0] // _ROWS), s.fill > 0
         if options.get("symmetry"):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from .._arrays import owners
 from .._backends import memory
-from .._backends.backend import CPU, Backend
+from .._backends.backend import CPU
 from . import operands
 from .convert import convert, unpacked
 from .elementwise_functions import is_scalar
@@ -92,7 +92,7 @@ def _compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
         if a._shape != other._shape and compare in (operator.eq, operator.ne):
             return compare is operator.ne  # as in SciPy
         require_shape(a, other._shape, compare.__name__)
-    elif a._backend is not CPU or owners.owner_of(other) is not None:
+    elif a._backend is not CPU or (not scalar and owners.owner_of(other) is not None):
         raise TypeError(
             f"comparison of {a!r}: with numbers and dense arrays, elements are compared on the cpu; "
             'use A.to("cpu"), or compare with a sparse matrix'
@@ -113,15 +113,17 @@ def _where_matrices(a: Any, b: Any, compare: Callable[[Any, Any], Any]) -> Any:
     target = FORMATS[a.format if a.format in _COMPRESSED else COMMON]
     if compare is operator.gt:
         a, b = b, a
-    return _bools(target.combined(a, b, how="not_equal" if compare is operator.ne else "less")._matrix, a._backend)
+    return _positions(target.combined(a, b, how="not_equal" if compare is operator.ne else "less")._matrix, target, a)
 
 
 def _where_values(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
     """Return where ``compare(a, number)`` is true, and false for 0."""
     a = _entries(a)
-    if a.format not in _COMPRESSED or a._op:
-        a = convert(a, a.format if a.format in _COMPRESSED else COMMON).copy()
-    return _bools(a._core.select(a._matrix, compare(a._matrix.values, number).view(np.uint8)), a._backend)
+    if a.format not in _COMPRESSED:
+        a = convert(a, COMMON)
+    if a._op:
+        a = a.copy()
+    return _positions(a._core.select(a._matrix, compare(a._matrix.values, number).view(np.uint8)), a._format, a)
 
 
 def _entries(a: Any) -> Any:
@@ -130,16 +132,15 @@ def _entries(a: Any) -> Any:
     return a if a._format.family == FORMATS[COMMON].family else convert(a, COMMON)
 
 
-def _bools(matrix: Any, backend: Backend) -> Any:
-    """Return a SciPy array that is True at the entries of a native csr or csc matrix, whose values are 1."""
-    parts = matrix.parts()
-    if backend is not CPU:
-        parts = {name: backend.host(part) for name, part in parts.items()}
-    shape = matrix.rows, matrix.cols
-    return _true_at(matrix.format, shape, parts["values"].view(bool), parts["indices"].copy(), parts["indptr"])
+def _positions(native: Any, format: Any, a: Any) -> Any:
+    """Return the SciPy array that is True at the entries of a native matrix of ones, with the shape of `a`."""
+    parts = native.parts()
+    if a._backend is not CPU:
+        parts = {name: a._backend.host(part) for name, part in parts.items()}
+    return _bools(format.name, a._shape, parts["values"].view(bool), parts["indices"].copy(), parts["indptr"])
 
 
-def _true_at(format: str, shape: tuple[int, int], values: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Any:
+def _bools(format: str, shape: tuple[int, int], values: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Any:
     """Return a SciPy array over these arrays."""
     index = np.int32 if len(indices) < _INDEX_LIMIT else np.int64  # SciPy requires one type for both
     return _COMPRESSED[format]((values, indices.astype(index, copy=False), indptr.astype(index)), shape=shape)
@@ -154,4 +155,4 @@ def _complement(a: Any) -> Any:
     indices = np.broadcast_to(np.arange(length, dtype=np.int32), free.shape)[free]
     indptr = np.zeros(lines + 1, np.int64)
     np.cumsum(length - counts, out=indptr[1:])
-    return _true_at(a.format, a.shape, np.ones(len(indices), bool), indices, indptr)
+    return _bools(a.format, a.shape, np.ones(len(indices), bool), indices, indptr)

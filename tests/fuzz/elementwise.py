@@ -150,19 +150,23 @@ def zeros(case: Case) -> None:
 
 
 def comparisons(case: Case) -> None:
-    """``==`` and ``!=``, with a matrix of ours or of SciPy's, with an array, with a scalar."""
-    if case.device != "cpu":
-        return  # elements are compared on the cpu
+    """Comparisons, `maximum` and `minimum` with a matrix of ours or of SciPy's, with an array, with a scalar."""
     drawn = draw(case)
     other = draw(case, shape=drawn.shape)
-    B = case.pick([other.A, as_scipy(other.A, "csr"), other.exact, 0, 0.25, drawn.A.copy()])
+    choices: list[Any] = [other.A, drawn.A.copy()]
+    if case.device == "cpu":  # where numbers and arrays are compared
+        choices += [as_scipy(other.A, "csr"), other.exact, 0, 0.25]
+    B = case.pick(choices)
     dense = drawn.exact if ds.issparse(B) and B is not other.A else other.exact if np.ndim(B) else B
-    for function in (operator.eq, operator.ne):
+    for function in (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
             made = function(drawn.A, B)
         made = made.toarray() if sp.issparse(made) else made
         assert made.dtype == bool and np.array_equal(made, function(drawn.exact, dense)), f"{function.__name__} differs"
+    if ds.issparse(B):
+        assert np.array_equal(drawn.A.maximum(B).toarray(), np.maximum(drawn.exact, dense)), "maximum differs"
+        assert np.array_equal(drawn.A.minimum(B).toarray(), np.minimum(drawn.exact, dense)), "minimum differs"
     drawn.require_unchanged()
     other.require_unchanged()
 

@@ -31,24 +31,24 @@ def count_nonzero(format: Any, a: SparseArray) -> int:
     return sum(a._core.count_nonzero(a._matrix))
 
 
-def added(format: Any, a: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
-    """Return ``alpha a + beta other`` in this format."""
-    return format.like(a, FORMATS[COMMON].added(format.to_csr(a), convert(other, COMMON), alpha, beta))
+def combined(
+    format: Any, a: SparseArray, b: SparseArray, alpha: complex = 1, beta: complex = 1, how: str = "sum",
+    zeros: bool = False,
+) -> SparseArray:  # fmt: skip
+    """Return ``alpha a`` and ``beta b`` combined element by element, in this format, which is that of `a`.
+
+    `how` is "sum", or with both factors 1 "product", "maximum", "minimum", "not_equal" or "less"; the last two give 1
+    where the comparison is true. csr, csc and coo drop elements that are 0, except with `zeros` those that an operand
+    stores.
+    """
+    a = unpacked(a)
+    csr = FORMATS[COMMON].combined(format.to_csr(a), convert(unpacked(b), COMMON), alpha, beta, how, zeros)
+    return format.like(a, csr)
 
 
-def multiplied(format: Any, a: SparseArray, other: SparseArray) -> SparseArray:
-    """Return the element-wise product with a matrix of this family, in this format."""
-    return format.like(a, FORMATS[COMMON].multiplied(format.to_csr(a), convert(other, COMMON)))
-
-
-def scaled_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:
-    """Return the element-wise product with a dense array, which is broadcast."""
-    return format.from_csr_as(FORMATS[COMMON].scaled_by(format.to_csr(a), dense), format.own_layout(a))
-
-
-def divided_by(format: Any, a: SparseArray, dense: Any) -> SparseArray:
-    """Return the quotient of this matrix, not a view, and a dense array, which is broadcast; zeros stay zeros."""
-    return format.from_csr_as(FORMATS[COMMON].divided_by(format.to_csr(a), dense), format.own_layout(a))
+def scaled_by(format: Any, a: SparseArray, dense: Any, divide: bool = False) -> SparseArray:
+    """Return the element-wise product with a dense array, which is broadcast, or the quotient; zeros stay zeros."""
+    return format.from_csr_as(FORMATS[COMMON].scaled_by(format.to_csr(a), dense, divide), format.own_layout(a))
 
 
 def triangle(format: Any, a: SparseArray, which: str, who: str) -> SparseArray:
@@ -105,8 +105,8 @@ def sum_of_products(format: Any, s: Sum) -> SparseArray:
     results = (MatmulPlan(x, y, format.name, s.kernel, s.max_bytes)(alpha=s.alpha * factor) for x, y, factor in s.pairs)
     total, *others = (convert(product, sums) for product in results)
     for other in others:
-        total = total._format.added(total, other, 1, 1)
+        total = total._format.combined(total, other)
     if s.c is not None and s.beta != 0:
         dtype = s.pairs[0].a.dtype
-        total = total._format.added(total, convert(s.c, sums).astype(dtype, copy=False), 1, s.beta)
+        total = total._format.combined(total, convert(s.c, sums).astype(dtype, copy=False), 1, s.beta)
     return total if s.triangle is None else total._format.triangle(total, s.triangle, s.who)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import dtype_name, is_narrow
-from .._matrix import devices, elementwise
+from .._matrix import elementwise
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON, FORMATS, default_format
 from .._matrix.sparse_array import SparseArray
@@ -51,6 +51,7 @@ class Diagonals(FromDiagonals):
     frobenius_norm = staticmethod(diagonal_totals.frobenius_norm)
     absolute_sums = staticmethod(diagonal_totals.absolute_sums)
     extreme = staticmethod(diagonal_totals.extreme)
+    scaled_by = staticmethod(elementwise.scaled_by)
     matmul = staticmethod(diagonal_products.matmul)
     planned = diagonal_products.planned
     as_factor = diagonal_products.as_factor
@@ -131,9 +132,6 @@ class Diagonals(FromDiagonals):
         a._core.add_diagonals(1.0, a._matrix, a._op, result._matrix, on_zeros)
         return result
 
-    def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        return convert(other, a.format)
-
     def materialized(self, a: SparseArray) -> SparseArray:
         if a._packed:
             return with_same_packing(a, self, None)
@@ -150,27 +148,24 @@ class Diagonals(FromDiagonals):
         return self
 
     # ---- arithmetic -------------------------------------------------------------------------------
-    def added(self, a: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
-        dtype = a._dtype if a._dtype is other._dtype else np.result_type(a._dtype, other._dtype)
-        if (a._matrix.diagonals + other._matrix.diagonals) * max(a._shape) * dtype.itemsize > memory.SMALL:
-            s = Summary(a.shape, dtype.itemsize, a.nnz + other.nnz, offsets=lambda: self.union(a, other))
+    def combined(
+        self, a: SparseArray, b: SparseArray, alpha: complex = 1, beta: complex = 1, how: str = "sum",
+        zeros: bool = False,
+    ) -> SparseArray:  # fmt: skip
+        a, b = self.unpacked(a, None), self.unpacked(b, None)
+        if how == "sum" and b._format.family != self.family:
+            b = convert(b, self.name)
+        if how not in ("sum", "product") or b._format.family != self.family:
+            return super().combined(a, b, alpha, beta, how, zeros)
+        dtype = a._dtype if a._dtype is b._dtype else np.result_type(a._dtype, b._dtype)
+        if how == "sum" and (a._matrix.diagonals + b._matrix.diagonals) * max(a._shape) * dtype.itemsize > memory.SMALL:
+            s = Summary(a.shape, dtype.itemsize, a.nnz + b.nnz, offsets=lambda: self.union(a, b))
             self.require(s, None, a._backend)
-        terms = [(a._matrix, a._op, alpha), (other._matrix, other._op, beta)]
-        return a._wrap(a._core.combine(self.name, terms, "sum", True, dtype_name(dtype)))
+        terms = [(a._matrix, a._op, alpha), (b._matrix, b._op, beta)]
+        return a._wrap(a._core.combine(self.name, terms, how, True, dtype_name(dtype)))
 
     def union(self, a: SparseArray, other: SparseArray) -> np.ndarray:
         return np.union1d(self.occupied(a), other._format.occupied(other))
-
-    def multiplied(self, matrix: SparseArray, other: SparseArray) -> SparseArray:
-        dtype = matrix._dtype if matrix._dtype is other._dtype else np.result_type(matrix._dtype, other._dtype)
-        terms = [(matrix._matrix, matrix._op, 1), (other._matrix, other._op, 1)]
-        return matrix._wrap(matrix._core.combine(self.name, terms, "product", True, dtype_name(dtype)))
-
-    def scaled_by(self, a: SparseArray, dense: Any) -> SparseArray:
-        return devices.scaled(a, dense)
-
-    def divided_by(self, a: SparseArray, dense: Any) -> SparseArray:
-        return elementwise.divided(a, dense)
 
     def triangle(self, a: SparseArray, which: str, who: str) -> SparseArray:
         side = 1 if which == "lower" else -1

@@ -16,7 +16,7 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import is_narrow, value_dtype
 from .._matrix import construct
-from .._matrix.convert import convert, unpacked, unshared, widen
+from .._matrix.convert import unpacked, unshared, widen
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
@@ -223,10 +223,8 @@ class Format(Forecasts):
     # ---- sums and elements -----------------------------------------------------------------------
     write_dense = by_csr.write_dense
     count_nonzero = by_csr.count_nonzero
-    added = by_csr.added
-    multiplied = by_csr.multiplied
+    combined = by_csr.combined
     scaled_by = by_csr.scaled_by
-    divided_by = by_csr.divided_by
     triangle = by_csr.triangle
     total = by_csr.total
     total_of_diagonal = by_csr.total_of_diagonal
@@ -236,24 +234,6 @@ class Format(Forecasts):
     element = by_csr.element
     window = by_csr.window
     scipy_row = by_csr.scipy_row
-
-    def terms(self, matrix: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        """Return both operands of `added`: unpacked, and the other one converted if the families differ."""
-        a, b = unpacked(matrix), unpacked(other)
-        same_family = a._format is b._format or a._format.family == b._format.family
-        return a, b if same_family else a._format.partner(a, b)
-
-    def partner(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        """Return a matrix of another family as an operand of `added`."""
-        return convert(other, COMMON)
-
-    def sum_on_union(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        """Return the sum with a matrix of this format and dtype, on the union of the stored entries, zero or not."""
-        return self.added(a, other, 1, 1)
-
-    def factors(self, a: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        """Return both operands of `multiplied`; if their families differ, they are then converted to csr."""
-        return unpacked(a), unpacked(other)
 
     def add_values(self, a: SparseArray, result: SparseArray, beta: Any) -> None:
         """Write ``result + beta a`` to the values of `a`; `result` has the same structure."""

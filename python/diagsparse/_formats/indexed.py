@@ -12,15 +12,15 @@ import scipy.sparse as sp
 
 from .._backends import memory
 from .._backends.backend import CPU, Backend
-from .._matrix import devices, elementwise
-from .._matrix.convert import convert
+from .._backends.types import dtype_name
+from .._matrix import elementwise
+from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
 from .._show import drawing
-from . import merge
 from .exported_indices import INDEX_LIMIT
 from .format import Format
 from .from_entries import FromEntries
@@ -33,6 +33,7 @@ class Entries(FromEntries):
     """The family of csr, csc and coo."""
 
     family = "entries"
+    scaled_by = staticmethod(elementwise.scaled_by)
 
     # ---- conversions and their memory -------------------------------------------------------------
     def for_entries(self) -> Format:
@@ -97,20 +98,32 @@ class Entries(FromEntries):
         a._core.add_to_dense(alpha, a._matrix, a._op, dense, add)
 
     # ---- arithmetic -------------------------------------------------------------------------------
-    def added(self, a: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
-        return merge.added(a, other, alpha, beta)
+    def combined(
+        self, a: SparseArray, b: SparseArray, alpha: complex = 1, beta: complex = 1, how: str = "sum",
+        zeros: bool = False,
+    ) -> SparseArray:  # fmt: skip
+        if b._format.family != self.family:
+            b = convert(unpacked(b), COMMON)
+        dtype = a._dtype if a._dtype is b._dtype else np.result_type(a._dtype, b._dtype)
+        return self._merged([(a, alpha), (b, beta)], how, zeros, dtype)
 
-    def sum_on_union(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        return merge.sum_on_union(a, other)
+    def without_zeros(self, a: SparseArray) -> SparseArray:
+        """Return `a` without explicit zeros; itself if there are none."""
+        if not a._op and a.count_nonzero() == a._matrix.stored:
+            return a
+        return self._merged([(a, 1)], "sum", False, a._dtype)
 
-    def multiplied(self, a: SparseArray, other: SparseArray) -> SparseArray:
-        return merge.multiplied(a, other)
-
-    def scaled_by(self, a: SparseArray, dense: Any) -> SparseArray:
-        return devices.scaled(a, dense)
-
-    def divided_by(self, a: SparseArray, dense: Any) -> SparseArray:
-        return elementwise.divided(a, dense)
+    def _merged(self, terms: list[tuple[SparseArray, complex]], how: str, zeros: bool, dtype: np.dtype) -> SparseArray:
+        """Return one or two ``(matrix, factor)`` terms of the family merged, in this format."""
+        a = terms[0][0]
+        entries = sum(term.nnz for term, _ in terms)
+        if 72 * entries + 16 * sum(a._shape) > memory.SMALL:  # an upper bound of all that is allocated
+            nbytes = self.nbytes(Summary(a._shape, dtype.itemsize, entries))
+            temporary = max(nbytes, sorting(entries, dtype.itemsize, a._backend))  # room for all entries of both
+            what = f"{self.who}: the {how} of matrices with {entries} entries"
+            memory.require_free(nbytes + temporary, what, a._backend, temporary=temporary)
+        raw = [(term._matrix, term._op, factor) for term, factor in terms]
+        return a._wrap(a._core.combine(self.name, raw, how, zeros, dtype_name(dtype)))
 
     def total(self, a: SparseArray, dtype: np.dtype) -> Any:
         if a._backend is not CPU:

@@ -13,7 +13,6 @@ from .._matrix.base import CONJUGATED, require_plain, write_values
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import require_host
 from .._matrix.validation import integers
-from . import merge
 from .exported_indices import index_array
 
 
@@ -82,7 +81,7 @@ class IndexedArray(SparseArray):
 
     def eliminate_zeros(self) -> None:
         """Drop the stored zeros, in place."""
-        self._matrix, self._op = merge.without_zeros(self)._matrix, 0
+        self._matrix, self._op = self._format.without_zeros(self)._matrix, 0
 
 
 def index_part(a: SparseArray, name: str) -> Any:

@@ -60,32 +60,23 @@ class Mdia(Mirrored, OwnProducts):
         return np.union1d(k, -k) if a._matrix.symmetry else k
 
     # ---- sums and element-wise products -----------------------------------------------------------
-    def terms(self, a: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        if other._format.family in self.added_to:
-            csr = convert(other, COMMON)
-            other = self.from_csr_as(csr, self.mirror(a, csr))
-        if isinstance(other, mdia_array) and a._matrix.symmetry == other._matrix.symmetry:
-            return widen(a), widen(other)  # halves are added as they are
-        return super().terms(a, other)
-
-    def added(self, matrix: SparseArray, other: SparseArray, alpha: Any, beta: Any) -> SparseArray:
-        if not isinstance(other, mdia_array):
-            return super().added(matrix, other, alpha, beta)
-        hermitian = matrix._matrix.symmetry == other._matrix.symmetry == SYMMETRIES.index("hermitian")
-        if hermitian and (np.imag(alpha) or np.imag(beta)):  # a complex multiple of a Hermitian matrix is none
-            return self.added(unpacked(matrix), unpacked(other), alpha, beta)
-        a, b = self.merged_with(matrix, other, "sum")
+    def combined(
+        self, a: SparseArray, b: SparseArray, alpha: complex = 1, beta: complex = 1, how: str = "sum",
+        zeros: bool = False,
+    ) -> SparseArray:  # fmt: skip
+        if b._format.family in self.added_to:
+            csr = convert(b, COMMON)
+            b = self.from_csr_as(csr, self.mirror(a, csr))
+        if how not in ("sum", "product") or not isinstance(b, mdia_array):
+            return super().combined(a, b, alpha, beta, how, zeros)
+        # Matrices with the same symmetry are combined triangle by triangle; complex multiples of Hermitian matrices are
+        # not Hermitian.
+        hermitian = SYMMETRIES[a._matrix.symmetry] == "hermitian" and (np.imag(alpha) or np.imag(beta))
+        if a._matrix.symmetry != b._matrix.symmetry or hermitian:
+            a, b = unpacked(a), unpacked(b)
+        a, b = self.merged_with(widen(a), widen(b), "sum" if how == "sum" else "element-wise product")
         terms = [(a._matrix, a._op, alpha), (b._matrix, b._op, beta)]
-        return matrix._wrap(matrix._core.combine(self.name, terms, "sum", True, dtype_name(a._dtype)))
-
-    def factors(self, a: SparseArray, other: SparseArray) -> tuple[SparseArray, SparseArray]:
-        return self.terms(a, other)
-
-    def multiplied(self, matrix: SparseArray, other: SparseArray) -> SparseArray:
-        assert isinstance(other, mdia_array)
-        a, b = self.merged_with(matrix, other, "element-wise product")
-        terms = [(a._matrix, a._op, 1), (b._matrix, b._op, 1)]
-        return matrix._wrap(matrix._core.combine(self.name, terms, "product", True, dtype_name(a._dtype)))
+        return a._wrap(a._core.combine(self.name, terms, how, True, dtype_name(a._dtype)))
 
     def merged_with(self, a: SparseArray, other: Any, what: str) -> tuple[SparseArray, SparseArray]:
         """Return both matrices in their common dtype; raise MemoryError if their union does not fit."""

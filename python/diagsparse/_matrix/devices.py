@@ -1,4 +1,4 @@
-"""Copies between devices, construction from arrays on a GPU, and element-wise products with dense arrays."""
+"""Copies between devices, and construction from arrays on a GPU."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host_dense, owners
+from .._arrays import owners
 from .._backends import memory
 from .._backends.backend import CPU, Backend, gpu
-from .._backends.types import sum_dtype, value_dtype
-from .base import CONJUGATED, TRANSPOSED, Base
+from .base import Base
 
 
 # ---- copies between devices -----------------------------------------------------------------------
@@ -58,22 +57,3 @@ def entries(
     """Return the matrix of these entries, sorted and summed; the arrays are on the GPU, as in the format `layout`."""
     parts = (owners.contiguous(part, part.dtype) for part in (values, first, second))
     return Base._wrap(backend.core.entries(format, *shape, *parts, layout))
-
-
-# ---- products with dense arrays -------------------------------------------------------------------
-def scaled(a: Any, dense: Any) -> Any:
-    """Return ``a * dense`` for an array that broadcasts, in the format and on the device of `a`."""
-    dtype = value_dtype(sum_dtype(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
-    a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)
-    if a._backend is CPU:
-        wide = host_dense.broadcast(dense, dtype, a.shape)
-    else:
-        values = owners.as_device_array(dense, dtype, a._backend, "multiply", "the other operand")
-        wide = owners.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
-    return a._wrap(a._core.scaled_by(a._matrix, bool(a._op & CONJUGATED), wide))
-
-
-def _broadcast_strides(values: Any, shape: tuple[int, int]) -> tuple[int, ...]:
-    """Return the strides with which an array repeats over `shape`, as `numpy.broadcast_to` gives them."""
-    extents, strides = (1, 1, *values.shape)[-2:], (0, 0, *values.strides)[-2:]
-    return tuple(s if extent == full else 0 for extent, full, s in zip(extents, shape, strides, strict=True))

@@ -1,27 +1,25 @@
-"""Element-wise ``+ - * /`` and comparisons, computed on the stored values where possible.
+"""Element-wise ``+ - * /``, computed on the stored values where possible.
 
-Each family of formats has its own implementation: diagonals are combined as contiguous runs, csr, csc and coo are
-merged. The result has the format and the device of the left operand. The diagonal formats store explicit zeros where
-elements cancel; csr, csc and coo drop them, as in SciPy.
+Two sparse operands are combined by the `combined` of the left one's format: diagonals as contiguous runs, csr, csc and
+coo by a merge. The result has the format and the device of the left operand. The diagonal formats store explicit zeros
+where elements cancel; csr, csc and coo drop them, as in SciPy.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any, overload
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from .._arrays import owners
+from .._arrays import host_dense, owners
 from .._backends import memory
 from .._backends.backend import CPU
-from .._backends.types import VALUE_TYPES, plain_number, sum_dtype, value_dtype, widened
-from . import comparisons, operands
-from .base import Base, M
-from .convert import convert, unpacked
+from .._backends.types import VALUE_TYPES, sum_dtype, value_dtype, widened
+from . import operands
+from .base import CONJUGATED, TRANSPOSED, Base, M
+from .convert import unpacked
 from .elementwise_functions import changed, is_scalar, over_number, scaled
 from .operands import dense_operand, require_broadcast, require_shape
 from .registry import COMMON, FORMATS
@@ -32,11 +30,9 @@ def divide(a: M, other: complex) -> M: ...
 @overload
 def divide(a: Any, other: Any) -> Any: ...
 def divide(a: Any, other: Any) -> Any:
-    return over_number(a, other) if is_scalar(other) else divided_by(a, other)
-
-
-def divided_by(a: Any, other: Any) -> Any:
-    """Return ``a / other`` for a dense array; zeros stay zeros, whatever the divisor. On a GPU, the host divides."""
+    """Return ``A / other``; zeros stay zeros, whatever a dense array divides them by. On a GPU, the host divides."""
+    if is_scalar(other):
+        return over_number(a, other)
     if operands.is_sparse(other):
         return _over_sparse(a, operands.as_operand(other, a._backend))
     if not operands.is_dense(other):
@@ -51,12 +47,12 @@ def divided_by(a: Any, other: Any) -> Any:
         return (a.to("cpu") / divisor).to(a.device)
     plain = unpacked(a).astype(dtype, copy=False)
     plain = plain.copy() if plain._op else plain
-    return plain._format.divided_by(plain, divisor)
+    return plain._format.scaled_by(plain, divisor, divide=True)
 
 
 def refuse_to_divide(a: Any, other: Any) -> Any:
     """Raise TypeError for ``other / A``."""
-    raise _zeros_divide(type(a).__name__, "x / A.toarray()")
+    raise TypeError(f"/: the divisor is a sparse {type(a).__name__}, and its zeros would divide; write x / A.toarray()")
 
 
 def times(a: M, other: Any) -> M:
@@ -75,34 +71,6 @@ def times_on_the_right(a: M, other: Any) -> M:
     return a * other
 
 
-def equal(a: Any, other: Any) -> Any:
-    """Return ``A == other`` as a SciPy sparse array of bools, or a dense array if `other` is dense."""
-    return compared(a, other, operator.eq)
-
-
-def not_equal(a: Any, other: Any) -> Any:
-    """Return ``A != other`` as `equal` does; ``(A != B).nnz == 0`` if all elements are equal."""
-    return compared(a, other, operator.ne)
-
-
-def compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-    sparse, scalar = operands.is_sparse(other), is_scalar(other)
-    if not (sparse or scalar or operands.is_dense(other)):
-        return NotImplemented
-    if a._backend is not CPU or (not scalar and owners.owner_of(other) is not None):
-        raise TypeError(
-            f"comparison of {a!r}: elements are compared on the cpu; "
-            'use A.to("cpu") == B.to("cpu"), or (A - B).count_nonzero() == 0'
-        )
-    if sparse:
-        operand = operands.as_operand(other, a._backend)
-        operands.check_same_device("comparison", a, operand)
-        return comparisons.with_sparse(a, operand, compare)
-    if scalar:
-        return comparisons.with_scalar(a, other, compare)
-    return comparisons.with_dense(a, np.asanyarray(other), compare)
-
-
 def multiply(a: M, other: Any) -> M:
     """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
 
@@ -114,7 +82,9 @@ def multiply(a: M, other: Any) -> M:
     if operands.is_sparse(other):
         sparse = operands.as_operand(other, a._backend)
         operands.check_same_device("multiply", a, sparse)
-        return _multiply_sparse(a, sparse) if sparse._shape == a._shape else _broadcast_sparse(a, sparse)
+        if sparse._shape != a._shape:
+            return _broadcast_sparse(a, sparse)
+        return a._format.combined(a, sparse, how="product")
     if not operands.is_dense(other):
         raise TypeError(f"multiply: got {type(other).__name__}, expected a number, a sparse matrix or an array")
     dense = dense_operand(a, other, "multiply")
@@ -152,7 +122,7 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
         sparse = operands.as_operand(other, a._backend)
         operands.check_same_device("+", a, sparse)
         require_shape(a, sparse.shape, "+")
-        return _add_sparse(a, sparse, alpha, beta)
+        return a._format.combined(a, sparse, alpha, beta)
     if is_scalar(other):
         if other == 0:
             return a.copy() if alpha == 1 else -a
@@ -169,7 +139,7 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     if (owner := owners.owner_of(dense)) is None:
         return _with_dense(a, dense, alpha, beta)
     dense_a = owner.to_library(a._backend, owners.upload(a._backend, a.toarray()))
-    return combined(dense_a, dense, alpha, beta)  # the library of the array adds
+    return _signed_sum(dense_a, dense, alpha, beta)  # the library of the array adds
 
 
 def _over_sparse(a: Any, b: Any) -> Any:
@@ -183,21 +153,32 @@ def _over_sparse(a: Any, b: Any) -> Any:
     return result.toarray() if sp.issparse(result) else result
 
 
-def _zeros_divide(divisor: str, way: str) -> TypeError:
-    return TypeError(f"/: the divisor is a sparse {divisor}, and its zeros would divide; write {way}")
+def scaled_by(a: Any, dense: Any, divide: bool = False) -> Any:
+    """Return ``a * dense`` or ``a / dense`` for an array that broadcasts, in the format and on the device of `a`.
+
+    A quotient is computed on the CPU, and `a` is not a view then.
+    """
+    if divide:
+        divisors = scaled_by(changed(a, np.ones_like), dense)  # at the stored positions
+        return changed(a, lambda v: np.where(v == 0, v, v / divisors._matrix.values))
+    dtype = value_dtype(sum_dtype(a.dtype, owners.dtype_of(dense)), None, f"{a.format}_array")
+    a = (a.copy() if a._op & TRANSPOSED else a).astype(dtype, copy=False)
+    if a._backend is CPU:
+        factors = host_dense.broadcast(dense, dtype, a.shape)
+    else:
+        values = owners.as_device_array(dense, dtype, a._backend, "multiply", "the other operand")
+        factors = owners.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
+    return a._wrap(a._core.scaled_by(a._matrix, bool(a._op & CONJUGATED), factors))
 
 
-def divided(a: Any, dense: Any) -> Any:
-    """Return ``a / dense`` for an array that broadcasts; `a` is not a view."""
-    ones = changed(a, np.ones_like)
-    divisors = ones._format.scaled_by(ones, dense)  # at the stored positions
-    return changed(a, lambda v: np.where(v == 0, v, v / divisors._matrix.values))
+def _broadcast_strides(values: Any, shape: tuple[int, int]) -> tuple[int, ...]:
+    """Return the strides with which an array repeats over `shape`, as `numpy.broadcast_to` gives them."""
+    extents, strides = (1, 1, *values.shape)[-2:], (0, 0, *values.strides)[-2:]
+    return tuple(s if extent == full else 0 for extent, full, s in zip(extents, shape, strides, strict=True))
 
 
-def combined(a: Any, b: Any, alpha: Any, beta: Any) -> Any:
-    """Return ``alpha a + beta b``; signs are applied without a product, as -1 + 0i times infinity would give NaN."""
-    if beta not in (1, -1):
-        return (a if alpha == 1 else a * plain_number(alpha)) + b * plain_number(beta)
+def _signed_sum(a: Any, b: Any, alpha: int, beta: int) -> Any:
+    """Return ``a + b``, ``a - b`` or ``b - a``; a product with a sign would turn complex infinities into NaN."""
     return a + b if alpha == beta else a - b if alpha == 1 else b - a
 
 
@@ -207,19 +188,11 @@ def _with_dense(a: Any, dense: np.ndarray, alpha: int, beta: int) -> np.ndarray:
     memory.require_free(m * n * dtype.itemsize, f"+: a dense {m} x {n} sum")
     dense = np.broadcast_to(dense, a._shape)
     if a._packed or dtype not in VALUE_TYPES:
-        return combined(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
+        return _signed_sum(a.toarray().astype(dtype, copy=False), dense, alpha, beta)
     result = np.array(dense, dtype, order="C") if beta == 1 else np.subtract(0, dense, dtype=dtype, order="C")
     host = a if a._backend is CPU else a.to("cpu")
     host._format.write_dense(host, result, alpha, True)
     return result
-
-
-def _multiply_sparse(a: Any, b: Any) -> Any:
-    a, b = a._format.factors(a, b)
-    if a._format.family == b._format.family:
-        return a._format.multiplied(a, b)
-    rows = convert(a, COMMON)
-    return a._format.like(a, rows._format.multiplied(rows, convert(b, COMMON)))
 
 
 def _broadcast_sparse(a: Any, b: Any) -> Any:
@@ -231,8 +204,3 @@ def _broadcast_sparse(a: Any, b: Any) -> Any:
     return (
         a._format.like(a, FORMATS[COMMON].array(result)) if result.shape == a._shape else FORMATS[COMMON].array(result)
     )
-
-
-def _add_sparse(a: Any, b: Any, alpha: int, beta: int) -> Any:
-    a, b = a._format.terms(a, b)
-    return a._format.added(a, b, alpha, beta)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import (
+    comparisons,
     construct,
     conversions,
     elementwise,
@@ -84,14 +85,14 @@ class SparseArray(Base):
     __truediv__ = elementwise.divide
     __rtruediv__ = elementwise.refuse_to_divide
     multiply = elementwise.multiply
-    __eq__ = elementwise.equal
-    __ne__ = elementwise.not_equal
-    __lt__ = through_scipy.less
-    __le__ = through_scipy.less_equal
-    __gt__ = through_scipy.greater
-    __ge__ = through_scipy.greater_equal
-    maximum = through_scipy.maximum
-    minimum = through_scipy.minimum
+    __eq__ = comparisons.equal
+    __ne__ = comparisons.not_equal
+    __lt__ = comparisons.less
+    __le__ = comparisons.less_equal
+    __gt__ = comparisons.greater
+    __ge__ = comparisons.greater_equal
+    maximum = comparisons.maximum
+    minimum = comparisons.minimum
     __neg__ = elementwise_functions.negative
     __abs__ = elementwise_functions.absolute
     __pow__ = elementwise_functions.to_power

@@ -1,24 +1,20 @@
-"""Operations that SciPy computes, on csr: extremes, ordering comparisons, positions of nonzeros, formats of SciPy.
+"""Operations that SciPy computes, on csr: extremes, positions of nonzeros, formats of SciPy.
 
 The results are those of SciPy's `csr_array`. Everything runs on the CPU.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.docstrings import completed_by
-from .base import Base, M
+from .base import M
 from .convert import convert, unpacked
-from .operands import require_broadcast
-from .registry import COMMON, FORMATS
+from .registry import COMMON
 
 
 def as_scipy_csr(a: Any, who: str) -> Any:
@@ -85,37 +81,6 @@ def argmin(a: Any, axis: int | None = None, out: None = None, **options: Any) ->
     return as_scipy_csr(a, "argmin").argmin(axis, out, **options)
 
 
-def maximum(a: Any, other: Any) -> Any:
-    """Return the element-wise maximum, in this format; `other` is sparse, dense or a number."""
-    return _paired(a, other, "maximum")
-
-
-def minimum(a: Any, other: Any) -> Any:
-    """Return the element-wise minimum; see `maximum`."""
-    return _paired(a, other, "minimum")
-
-
-# ---- ordering comparisons ---------------------------------------------------------------------
-def less(a: Any, other: Any) -> Any:
-    """Return ``A < other``."""
-    return _compared(a, other, operator.lt)
-
-
-def less_equal(a: Any, other: Any) -> Any:
-    """Return ``A <= other``."""
-    return _compared(a, other, operator.le)
-
-
-def greater(a: Any, other: Any) -> Any:
-    """Return ``A > other``."""
-    return _compared(a, other, operator.gt)
-
-
-def greater_equal(a: Any, other: Any) -> Any:
-    """Return ``A >= other``."""
-    return _compared(a, other, operator.ge)
-
-
 # ---- positions of nonzeros --------------------------------------------------------------------
 def nonzero(a: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and the columns of the elements that are not zero."""
@@ -148,26 +113,6 @@ def reshape(a: M, *shape: Any, order: str = "C", copy: bool = False) -> M:
 def resize(a: Any, *shape: Any) -> NoReturn:
     """Raise NotImplementedError: the shape of a matrix is fixed."""
     raise NotImplementedError("resize: the shape of a matrix is fixed; use A[:m, :n], or scipy.sparse.block_array")
-
-
-def _scipy_operand(other: Any, who: str) -> Any:
-    """Return an operand of SciPy's csr."""
-    return as_scipy_csr(other, who) if isinstance(other, Base) else other
-
-
-def _paired(a: Any, other: Any, who: str) -> Any:
-    result = getattr(as_scipy_csr(a, who), who)(_scipy_operand(other, who))
-    return a._format.like(a, FORMATS[COMMON].array(result)) if sp.issparse(result) else result
-
-
-def _compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
-    who = compare.__name__
-    if not (sp.issparse(other) or np.ndim(other) == 0):
-        require_broadcast(a, np.shape(other), who)
-    full = np.ndim(other) == 0 and not sp.issparse(other) and bool(compare(0, other))
-    if full and (nbytes := 18 * a._shape[0] * a._shape[1]) > memory.SMALL:
-        memory.require_free(nbytes, f"{who}: the result of {a._shape[0]} x {a._shape[1]} elements")
-    return compare(as_scipy_csr(a, who), _scipy_operand(other, who))
 
 
 def entry_values(a: Any) -> np.ndarray:

@@ -133,7 +133,7 @@ def _in_structure_of(planned: SparseArray, result: SparseArray) -> SparseArray |
         memory.require_free(native.values.nbytes, what, planned._backend)
         zeros = planned.copy()
         zeros.values = 0
-        result = result._format.sum_on_union(result, zeros.real.astype(result.dtype, copy=False))
+        result = result._format.combined(result, zeros.real.astype(result.dtype, copy=False), zeros=True)
     if result._matrix.stored != native.stored:
         return None
     aligned = native.with_values(result._matrix.values)

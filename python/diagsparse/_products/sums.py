@@ -179,7 +179,7 @@ def _both_orders(
     ):
         # A B does not have the symmetry, but the sum has it, so that one triangle of each product is sufficient.
         one, other = (MatmulPlan(x, y, kernel=kernel, symmetry=symmetry)() for x, y in ((a, b), (b, a)))
-        return one._format.added(one, other, alpha, alpha)
+        return one._format.combined(one, other, alpha, alpha)
     total = sum_of_products(who, [Pair(a, b), Pair(b, a, factor)], None, alpha, None, triangle, result, kernel, out)
     return convert(total, a.format)
 

@@ -10,7 +10,6 @@
 #include "core/matvec.hpp"
 #include "core/validation.hpp"
 #include "cpu/block_counts.hpp"
-#include "cpu/comparisons.hpp"
 #include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
 #include "cpu/mirror_sums.hpp"
@@ -43,12 +42,6 @@ py::array as_numpy(py::handle object) {
   }
   if (!(a.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_)) throw py::value_error("the array is misaligned");
   return a;
-}
-
-py::dict by_name(const std::vector<Part>& parts) {
-  py::dict out;
-  for (const Part& part : parts) out[py::str(part.first)] = to_python(part.second);
-  return out;
 }
 
 using Numbers = py::array_t<std::int32_t, py::array::c_style>;
@@ -146,25 +139,11 @@ void bind_device(py::module_& m) {
     const Entry entry(0);
     add_to_dense(alpha, a, op_from(op), to, accumulate);
   });
-  m.def("unequal_places",
-        [](const Matrix& a, int op_a, const Matrix& b, int op_b, const std::string& format, const std::string& dtype) {
-          const DType type = dtype_from_name(dtype);
-          std::vector<Part> places;
-          {
-            const Entry entry(0);
-            places = unequal_places(format, {&a, op_from(op_a), 1.0}, {&b, op_from(op_b), 1.0}, type);
-          }
-          return by_name(places);
-        });
-  m.def("named_places", [](const Matrix& a, const py::array_t<bool, py::array::c_style>& keep) {
-    if (keep.size() != a.values.size()) throw std::logic_error("named_places: not one for each entry");
-    std::vector<Part> places;
-    {
-      const bool* const named = keep.data();
-      const Entry entry(0);
-      places = named_places(a, named);
-    }
-    return by_name(places);
+  // The entries of a csr, csc or coo matrix for which an array of uint8 is not 0; its values are those of the array.
+  m.def("select", [](const Matrix& a, py::handle flags) {
+    const Matrix all(a.structure, array_from(flags));
+    const Entry entry(0);
+    return combine(format_of(a.format), {{&all, {}, 1.0}}, Combine::sum, false, DType::u8);
   });
   m.def("same_bytes", [](py::handle x, py::handle y) {
     const Array a = array_from(x), b = array_from(y);

@@ -3,6 +3,7 @@
 
 #include <pybind11/complex.h>
 
+#include <map>
 #include <vector>
 
 #include "bind/device.hpp"
@@ -13,6 +14,17 @@
 namespace py = pybind11;
 
 namespace diagsparse {
+
+namespace {
+
+Combine operation_named(const std::string& name) {
+  static const std::map<std::string, Combine> all{
+      {"sum", Combine::sum},         {"product", Combine::product},     {"maximum", Combine::maximum},
+      {"minimum", Combine::minimum}, {"not_equal", Combine::not_equal}, {"less", Combine::less}};
+  return all.at(name);
+}
+
+}  // namespace
 
 void bind_elementwise(py::module_& m) {
   // terms: (matrix, op, factor), one or two of them.
@@ -28,7 +40,7 @@ void bind_elementwise(py::module_& m) {
     }
     if (used.empty()) throw py::value_error("combine: no terms");
     const DType type = dtype_from_name(dtype);
-    const Combine kind = how == "sum" ? Combine::sum : Combine::product;
+    const Combine kind = operation_named(how);
     const Entry entry(used.front()->device(), used);
     return combine(format_of(format), terms, kind, zeros, type);
   });

@@ -42,6 +42,13 @@ constexpr bool equal(T u, T v) {
   else return u == v;
 }
 
+// Complex values are ordered by their real parts, and by their imaginary parts if these are equal.
+template <class T>
+constexpr bool less(T u, T v) {
+  if constexpr (is_complex<T>) return u.re == v.re ? u.im < v.im : u.re < v.re;
+  else return u < v;
+}
+
 // Whether two values are the same; all NaNs count as the same.
 template <class T>
 constexpr bool same(T u, T v) {

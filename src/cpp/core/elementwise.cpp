@@ -31,6 +31,9 @@ Matrix combine(const Format& format, const std::vector<ScaledMatrix>& terms, Com
     throw std::logic_error(std::string("combine: expected one term or two of a format that combines them, got ") +
                            std::to_string(terms.size()) + " in " + format.name);
   }
+  if (how != Combine::sum && how != Combine::product && format.family != &entry_family) {
+    throw std::logic_error(std::string("combine: only sums and products in ") + format.name);
+  }
   require_shape(*terms.back().matrix, terms.back().op, terms.front().rows(), terms.front().cols(), "combine");
   return format.combine(format, terms, how, zeros, dtype);
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/arithmetic.hpp"
 #include "core/matrix.hpp"
 
 namespace diagsparse {
@@ -22,13 +23,27 @@ struct ScaledMatrix {
 // Throws std::logic_error unless op(a) has this shape. Python has already checked it, with an error for the user.
 void require_shape(const Matrix& a, Op op, int64 rows, int64 cols, const char* who);
 
-// How the elements at the same position are combined.
-enum class Combine {
-  sum,     // added; elements stored by only one term are unchanged
-  product  // multiplied; if only one of two terms stores it: 0, or NaN if it is infinite or NaN
-};
-// Combines one or two terms of the same shape into a format that supports it, with values of type `dtype`. If `zeros`
-// is false, results that are 0 are not stored, except in diagonal formats and mdia.
+// How the elements u and v at the same position are combined. Elements that are not stored are 0.
+enum class Combine { sum, product, maximum, minimum, not_equal, less };
+constexpr bool is_comparison(Combine how) { return how == Combine::not_equal || how == Combine::less; }
+
+// The combined element; 1 or 0 for a comparison. NaN and complex numbers are ordered as in SciPy.
+template <class T>
+constexpr T combined(Combine how, T u, T v) {
+  const T one = convert<T>(Real<T>(1));
+  switch (how) {
+    case Combine::product: return u * v;
+    case Combine::maximum: return less(u, v) ? v : u;
+    case Combine::minimum: return less(v, u) ? v : u;
+    case Combine::not_equal: return equal(u, v) ? T{} : one;
+    case Combine::less: return less(u, v) ? one : T{};
+    default: return u + v;
+  }
+}
+
+// Combines one or two terms of the same shape into a format that supports it. `dtype` can hold the values of both, and
+// is the type of the result; the values of a comparison are of type u8, all 1. If `zeros` is false, results that are 0
+// are not stored, except in diagonal formats and mdia, which support sums and products only.
 Matrix combine(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros, DType dtype);
 
 // ---- For the format tables --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Sums and element-wise products of csr, csc and coo on the GPU, by sorted keys.
+// Combines csr, csc and coo matrices element by element on the GPU, by sorted keys.
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
 #include "device/bisection.cuh"
@@ -21,41 +21,44 @@ __global__ void __launch_bounds__(kBlock)
   if (e < count) to[e] = factor * convert<T>(conjugate_if(conj, from[e]));
 }
 
-// Combines the entries with the same key, of which e is the first; returns whether the result is stored.
+// Combines the entries with the same key, of which e is the first; those of the second term have positions from
+// `second` on. Returns whether the result is stored.
 template <class T>
-__device__ bool combine(const Key* keys, const int64* positions, const T* values, int64 e, int64 count, Combine how,
-                        bool zeros, T* out) {
+__device__ bool combine(const Key* keys, const int64* positions, const T* values, int64 e, int64 count, int64 second,
+                        Combine how, bool zeros, T* out) {
   T value = values[positions[e]];
   int64 next = e + 1;
-  for (; next < count && keys[next] == keys[e]; ++next) {
-    value = how == Combine::product ? value * values[positions[next]] : value + values[positions[next]];
+  const bool unmatched = how != Combine::sum && (next == count || keys[next] != keys[e]);
+  if (unmatched) {
+    value = positions[e] < second ? combined(how, value, T{}) : combined(how, T{}, value);
+  } else {
+    for (; next < count && keys[next] == keys[e]; ++next) value = combined(how, value, values[positions[next]]);
   }
-  const bool unmatched = how == Combine::product && next - e == 1;
-  if (unmatched) value = value * T{};
   *out = value;
   return (zeros && !unmatched) || !is_zero(value);
 }
 
 template <class T>
-__global__ void __launch_bounds__(kBlock) mark_stored(const Key* keys, const int64* positions, const T* values,
-                                                      int64 count, Combine how, bool zeros, std::int64_t* stored) {
+__global__ void __launch_bounds__(kBlock)
+    mark_stored(const Key* keys, const int64* positions, const T* values, int64 count, int64 second, Combine how,
+                bool zeros, std::int64_t* stored) {
   const int64 e = thread_index();
   if (e >= count) return;
   T value;
   const bool head = e == 0 || keys[e] != keys[e - 1];
-  stored[e] = head && combine(keys, positions, values, e, count, how, zeros, &value);
+  stored[e] = head && combine(keys, positions, values, e, count, second, how, zeros, &value);
 }
 
 // The key of entry e is written to position stored[e] - 1 of the result, where `stored` is the running count of stored
 // entries.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    gather_stored(const Key* keys, const int64* positions, const T* values, int64 count, Combine how, bool zeros,
-                  const std::int64_t* stored, Key* out_keys, T* out_values) {
+    gather_stored(const Key* keys, const int64* positions, const T* values, int64 count, int64 second, Combine how,
+                  bool zeros, const std::int64_t* stored, Key* out_keys, T* out_values) {
   const int64 e = thread_index();
   if (e >= count || stored[e] == (e == 0 ? 0 : stored[e - 1])) return;
   T value;
-  combine(keys, positions, values, e, count, how, zeros, &value);
+  combine(keys, positions, values, e, count, second, how, zeros, &value);
   out_keys[stored[e] - 1] = keys[e];
   out_values[stored[e] - 1] = value;
 }
@@ -73,20 +76,24 @@ Matrix over_keys(const EntryFormat& format, int64 rows, int64 cols, const Key* k
   return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
 }
 
-// The matrix with these keys and the values at their positions.
+// The matrix with these keys and the values at their positions; those from `second` on are of the second term.
 template <class T>
-Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, const T* values, Combine how,
-                 bool zeros) {
+Matrix from_keys(const EntryFormat& format, int64 rows, int64 cols, Keys& keys, const T* values, int64 second,
+                 Combine how, bool zeros) {
   sort(keys);
   const int64 n = keys.count;
   const Scratch<std::int64_t> stored(n);
-  launch("mark stored", mark_stored<T>, blocks(n), dim3(kBlock), keys.key(), keys.position(), values, n, how, zeros,
-         stored.get());
+  launch("mark stored", mark_stored<T>, blocks(n), dim3(kBlock), keys.key(), keys.position(), values, n, second, how,
+         zeros, stored.get());
   const int64 count = inclusive_sum(stored.get(), stored.get(), n);
   const Scratch<Key> distinct(count);
   Array built = Array::empty(dtype_of<T>(), {count});
-  launch("gather runs", gather_stored<T>, blocks(n), dim3(kBlock), keys.key(), keys.position(), values, n, how, zeros,
-         stored.get(), distinct.get(), built.as<T>());
+  launch("gather runs", gather_stored<T>, blocks(n), dim3(kBlock), keys.key(), keys.position(), values, n, second, how,
+         zeros, stored.get(), distinct.get(), built.as<T>());
+  if (is_comparison(how)) {
+    built = Array::empty(DType::u8, {count});
+    CUDA_CALL(cudaMemsetAsync(built.data, 1, count, stream()));
+  }
   return over_keys(format, rows, cols, distinct.get(), built);
 }
 
@@ -148,7 +155,7 @@ Matrix matrix_from_entries(const std::string& format, int64 rows, int64 cols, co
   }
   return with_value_type(v.dtype, [&](auto zero) {
     using T = decltype(zero);
-    return from_keys(built, rows, cols, keys, reinterpret_cast<const T*>(v.data), Combine::sum, true);
+    return from_keys(built, rows, cols, keys, reinterpret_cast<const T*>(v.data), count, Combine::sum, true);
   });
 }
 
@@ -182,12 +189,12 @@ Matrix combine_entries(const Format& format, const std::vector<ScaledMatrix>& te
       });
       first += count;
     }
-    return cuda::from_keys(result, rows, cols, keys, values.get(), how, zeros);
+    const int64 second = terms.front().matrix->values.size();
+    return cuda::from_keys(result, rows, cols, keys, values.get(), second, how, zeros);
   });
 }
 
 Matrix convert_entries(const Matrix& a, Op op, const Format& format) {
-  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   return combine_entries(format, {{&a, op, 1.0}}, Combine::sum, true, a.dtype);
 }
 

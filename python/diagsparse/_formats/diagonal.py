@@ -152,7 +152,7 @@ class Diagonals(FromDiagonals):
         self, a: SparseArray, b: SparseArray, alpha: complex = 1, beta: complex = 1, how: str = "sum",
         zeros: bool = False,
     ) -> SparseArray:  # fmt: skip
-        a, b = self.unpacked(a, None), self.unpacked(b, None)
+        a, b = a._format.unpacked(a, None), b._format.unpacked(b, None)
         if how == "sum" and b._format.family != self.family:
             b = convert(b, self.name)
         if how not in ("sum", "product") or b._format.family != self.family:

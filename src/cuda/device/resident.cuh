@@ -69,6 +69,8 @@ class ResidentOrders {
   }
 };
 
+inline void prepare_orders(const Plan& plan) { ResidentOrders{plan}; }
+
 // 0 minus each total: -total, but 0 for 0.
 template <int N, class T>
 inline __device__ void change_sign(T (&totals)[N]) {

@@ -179,7 +179,7 @@ struct Hash {
   }
 };
 
-void prepare(const Plan& plan) { segments_of(plan); }
+void prepare_hash(const Plan& plan) { segments_of(plan); }
 
 }  // namespace
 
@@ -190,6 +190,6 @@ int64 hash_reads(const Plan& plan) {
   return plan.rows > 0 ? inclusive_sum(reads.get(), reads.get(), plan.rows) : 0;
 }
 
-MatmulRow multiply_by_hash() { return {"hash", every_pair<Hash, MatmulKernel>(), prepare}; }
+MatmulRow multiply_by_hash() { return {"hash", every_pair<Hash, MatmulKernel>(), prepare_hash}; }
 
 }  // namespace diagsparse::cuda::rows

@@ -8,6 +8,7 @@
 // number each, in shared memory. So nearly all memory traffic is x and y. A thread processes a few rows. The terms of a
 // sum are added in the order of the list, so every run gives the same bits.
 #include "device/dense.cuh"
+#include "device/device_array.hpp"
 #include "device/values.cuh"
 #include "kernels/matvec/blocks.cuh"
 #include "kernels/matvec/packets.cuh"
@@ -252,9 +253,13 @@ struct Matvec {
 
 }  // namespace
 
-MatvecKernel matvec(DType a, DType x) {
-  static const Typed<MatvecKernel> typed = every_stored_pair<Matvec, MatvecKernel>();
-  return typed(a, x);
+void multiply(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  static const Typed<MatvecKernel> typed = every_pair<Matvec, MatvecKernel>();
+  if (a.dtype != DType::f16 && a.dtype != DType::bf16) return typed(a.dtype, x.dtype)(a, op, alpha, x, beta, y);
+  // Values of 16 bits, few because of the period, are widened first: the products are the same.
+  const Array values = Array::empty(DType::f32, a.values.shape);
+  assign(DeviceArray::of(a.values), DeviceArray::of(values));
+  multiply(Matrix(a.structure, values), op, alpha, x, beta, y);
 }
 
 }  // namespace diagsparse::cuda::period

@@ -36,17 +36,7 @@ BUDGET = {
     "cpp/kernels/simd/matvec_row_tiles.cpp": 140,
 }
 # Of the units of CUDA.
-UNITS = {
-    "bmsparse": 999,
-    "diagonals": 999,
-    "ellcsr": 999,
-    "layouts": 999,
-    "matmul": 999,
-    "matrices": 999,
-    "mdia": 999,
-    "qband": 999,
-    "rows": 999,
-}
+UNITS = {"diagonals": 999, "formats": 999, "layouts": 999, "matmul": 999, "matrices": 999, "rows": 999}
 
 
 def tool(*command: object) -> str:

@@ -253,13 +253,13 @@ struct Matvec {
 
 }  // namespace
 
-void multiply(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+void matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
   static const Typed<MatvecKernel> typed = every_pair<Matvec, MatvecKernel>();
   if (a.dtype != DType::f16 && a.dtype != DType::bf16) return typed(a.dtype, x.dtype)(a, op, alpha, x, beta, y);
   // Values of 16 bits, few because of the period, are widened first: the products are the same.
   const Array values = Array::empty(DType::f32, a.values.shape);
   assign(DeviceArray::of(a.values), DeviceArray::of(values));
-  multiply(Matrix(a.structure, values), op, alpha, x, beta, y);
+  matvec(Matrix(a.structure, values), op, alpha, x, beta, y);
 }
 
 }  // namespace diagsparse::cuda::period

@@ -5,6 +5,6 @@
 
 namespace diagsparse::cuda::period {
 
-void multiply(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y);
+void matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y);
 
 }  // namespace diagsparse::cuda::period

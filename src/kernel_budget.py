@@ -55,9 +55,9 @@ def compiled(path: Path, nm: str, objdump: str) -> int:
 def counted(build: Path, nm: str, objdump: str) -> dict[str, tuple[int, int]]:
     """Return how much each file of kernels, or unit of CUDA, in a build folder holds, and its budget."""
     counts: dict[str, tuple[int, int]] = {}
-    for path in sorted(build.glob("CMakeFiles/kernels*.dir/src/**/*.o")):
-        source = path.as_posix().partition(".dir/src/")[2].removesuffix(".o")
-        if (SOURCES / source).exists():
+    for path in sorted(build.glob("CMakeFiles/*.dir/src/**/*.o")):
+        target, source = path.relative_to(build / "CMakeFiles").as_posix().removesuffix(".o").split(".dir/src/")
+        if (source.endswith(".cu") or target.startswith("kernels")) and (SOURCES / source).exists():
             count = max(counts.get(source, (0, 0))[0], compiled(path, nm, objdump))
             counts[source] = count, BUDGET.get(source, DEFAULT)
     for path in sorted(build.glob("CMakeFiles/_cuda.dir/Unity/unity_*_cu.cu.o")):

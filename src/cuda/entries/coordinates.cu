@@ -58,12 +58,7 @@ namespace {
 struct ResidentIndex {
   Array indptr, indices, positions;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(indptr);
-    f(indices);
-    f(positions);
-  }
+  auto arrays() const { return std::tie(indptr, indices, positions); }
 };
 
 std::shared_ptr<ResidentIndex> by_keys(const Matrix& a, bool transposed) {

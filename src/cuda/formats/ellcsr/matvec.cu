@@ -104,10 +104,7 @@ struct ResidentTriangle {
   StructurePtr structure;
   Array indptr;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(indptr);
-  }
+  auto arrays() const { return std::tie(indptr); }
 };
 Matrix triangle_of(const Matrix& m) {
   const auto resident_data = cached<ResidentTriangle>(m.cache(), "its triangle", [&] {

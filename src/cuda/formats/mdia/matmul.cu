@@ -165,13 +165,7 @@ struct ResidentPairs {
   int parts;
 
   Pairs pairs() const { return {blocks.as<const Both>(), masks.as<const Both>(), rest.as<const Rest>()}; }
-  template <class F>
-  void visit(const F& f) const {
-    f(blocks);
-    f(masks);
-    f(rest);
-    f(part);
-  }
+  auto arrays() const { return std::tie(blocks, masks, rest, part); }
 };
 
 // `begin`: where the pairs of each diagonal of C begin.

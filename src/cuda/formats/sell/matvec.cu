@@ -26,8 +26,7 @@ namespace {
 struct LongestSlice {
   int64 positions = 0;
 
-  template <class F>
-  void visit(const F&) const {}
+  auto arrays() const { return std::tie(); }
 };
 int64 longest_slice(const Matrix& m) {
   return cached<LongestSlice>(m.cache(), "longest slice",

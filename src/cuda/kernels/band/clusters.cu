@@ -74,10 +74,7 @@ struct ResidentClusters {
   int count = 0;
   int64 c_bases = 0;  // bitwise or of the indices at which C's diagonals start
 
-  template <class F>
-  void visit(const F& f) const {
-    for (const Array* array : {&diagonals, &products, &clusters}) f(*array);
-  }
+  auto arrays() const { return std::tie(diagonals, products, clusters); }
 };
 
 std::shared_ptr<ResidentClusters> resident_clusters(const Plan& plan) {

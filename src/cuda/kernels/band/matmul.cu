@@ -32,10 +32,7 @@ struct ResidentBands {
   Bands bands{};      // except for what depends on operands and launch
   int64 c_bases = 0;  // bitwise or of the indices at which C's diagonals start
 
-  template <class F>
-  void visit(const F& f) const {
-    f(diagonals);
-  }
+  auto arrays() const { return std::tie(diagonals); }
 };
 
 std::shared_ptr<ResidentBands> resident_bands(const Plan& plan) {

@@ -36,11 +36,7 @@ struct StoredPairs {
   Array diagonals, pairs;
   int64 count = 0, total = 0;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(diagonals);
-    f(pairs);
-  }
+  auto arrays() const { return std::tie(diagonals, pairs); }
 };
 
 template <int Parts, class U, class V>

@@ -50,11 +50,7 @@ struct ResidentEntries : ResidentSums {
     before = upload(counts);
   }
 
-  template <class F>
-  void visit(const F& f) const {
-    ResidentSums::visit(f);
-    f(before);
-  }
+  auto arrays() const { return std::tie(sums, terms, before); }
 };
 
 std::shared_ptr<ResidentEntries> resident_entries(const Plan& plan) {

@@ -45,10 +45,7 @@ struct ResidentStages {
             a.as<const Stored>(),          b.as<const Stored>(),
             above.as<const std::int32_t>()};
   }
-  template <class F>
-  void visit(const F& f) const {
-    for (const Array* array : {&sums, &pairs, &tiles, &stages, &a, &b, &above}) f(*array);
-  }
+  auto arrays() const { return std::tie(sums, pairs, tiles, stages, a, b, above); }
 };
 
 std::vector<Stored> stored_rows(const std::vector<Diagonal>& diagonals, int64 rows, int64 cols) {

@@ -69,10 +69,7 @@ struct ResidentRows {
   Array a_rows, b_rows, b_table, c_labels, c_starts;
   int64 a_count = 0, c_count = 0;
 
-  template <class F>
-  void visit(const F& f) const {
-    for (const Array* array : {&a_rows, &b_rows, &b_table, &c_labels, &c_starts}) f(*array);
-  }
+  auto arrays() const { return std::tie(a_rows, b_rows, b_table, c_labels, c_starts); }
 };
 
 // The rows of op(A), sorted by label. StoredRow k of the transpose is row n - k, shifted: A.T[i, i + k] = A[i + k, i].

@@ -202,10 +202,7 @@ struct ResidentSequences {
   explicit ResidentSequences(const std::vector<Sequence>& found)
       : sequences(upload(found)), count(static_cast<int>(found.size())) {}
 
-  template <class F>
-  void visit(const F& f) const {
-    f(sequences);
-  }
+  auto arrays() const { return std::tie(sequences); }
 };
 
 std::shared_ptr<ResidentSequences> sequences_of(const Matrix& a, Op op, const Interior& interior) {

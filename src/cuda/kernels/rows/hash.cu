@@ -38,10 +38,7 @@ struct ResidentSegments {
   int64 first[kSizes + 2] = {};  // range of the keys of each size
   unsigned multiplier = 0;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(keys);
-  }
+  auto arrays() const { return std::tie(keys); }
 };
 
 __device__ int size_of(int64 entries, int64 of_a) {

@@ -21,12 +21,7 @@ struct ResidentTerms {
   Array first, pairs, many;  // int32; left << 32 | right; the entries with many terms
   int64 count = 0;           // number of entries of C
 
-  template <class F>
-  void visit(const F& f) const {
-    f(first);
-    f(pairs);
-    f(many);
-  }
+  auto arrays() const { return std::tie(first, pairs, many); }
 };
 
 // A thread processes a product of a range and writes the entry of C to which it belongs, counted from the first entry

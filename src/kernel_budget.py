@@ -2,10 +2,10 @@
 
     python src/kernel_budget.py BUILD_FOLDER
 
-prints the table. Of CUDA it counts kernels, on the CPU functions, of the instruction set that has most. They are what a
-build spends its time on, and one more bool among the parameters of a template doubles them. A file that needs more than
-most gets a number here, in a commit that says how long the build takes then. On the CPU there is some room, since
-compilers differ in what they inline.
+prints the table. Of CUDA it counts kernels, of each unit that CMakeLists.txt makes of the files of some folders; on the
+CPU functions, of the instruction set that has most. They are what a build spends its time on, and one more bool among
+the parameters of a template doubles them. A file that needs more than most gets a number here, in a commit that says
+how long the build takes then. On the CPU there is some room, since compilers differ in what they inline.
 """
 
 import argparse
@@ -34,15 +34,9 @@ BUDGET = {
     "cpp/kernels/simd/chain_blocked.cpp": 80,
     "cpp/kernels/simd/matmul_row_tiles.cpp": 130,
     "cpp/kernels/simd/matvec_row_tiles.cpp": 140,
-    "cuda/formats/bmsparse/matvec.cu": 100,
-    "cuda/formats/ell/matvec.cu": 88,
-    "cuda/formats/ellcsr/matvec.cu": 160,
-    "cuda/formats/mdia/matvec.cu": 80,
-    "cuda/formats/qband/matvec.cu": 64,
-    "cuda/formats/sell/matvec.cu": 90,
-    "cuda/kernels/diagonals/row.cu": 113,
-    "cuda/kernels/rows/gather.cu": 84,
 }
+# Of the units of CUDA.
+UNITS = {"diagonals": 195, "formats": 485, "layouts": 295, "matmul": 110, "matrices": 215, "rows": 210}
 
 
 def tool(*command: object) -> str:
@@ -58,6 +52,20 @@ def compiled(path: Path, nm: str, objdump: str) -> int:
     return len({name.partition(".")[0] for name in re.findall(r" [tTwW] (\S+)", tool(nm, path))} - {""})
 
 
+def counted(build: Path, nm: str, objdump: str) -> dict[str, tuple[int, int]]:
+    """Return how much each file of kernels, or unit of CUDA, in a build folder holds, and its budget."""
+    counts: dict[str, tuple[int, int]] = {}
+    for path in sorted(build.glob("CMakeFiles/*.dir/src/**/*.o")):
+        target, source = path.relative_to(build / "CMakeFiles").as_posix().removesuffix(".o").split(".dir/src/")
+        if (source.endswith(".cu") or target.startswith("kernels")) and (SOURCES / source).exists():
+            count = max(counts.get(source, (0, 0))[0], compiled(path, nm, objdump))
+            counts[source] = count, BUDGET.get(source, DEFAULT)
+    for path in sorted(build.glob("CMakeFiles/_cuda.dir/Unity/unity_*_cu.cu.o")):
+        unit = path.name.removeprefix("unity_").removesuffix("_cu.cu.o")
+        counts["cuda, " + unit] = compiled(path, nm, objdump), UNITS.get(unit, DEFAULT)
+    return counts
+
+
 def main() -> int:
     """Print the table; return 1 where a file is over its budget, or has none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -65,23 +73,17 @@ def main() -> int:
     parser.add_argument("--nm", default="nm")
     parser.add_argument("--objdump", default="objdump")
     args = parser.parse_args()
-    counts: dict[str, int] = {}
-    for path in sorted(args.build.glob("CMakeFiles/*.dir/src/**/*.o")):
-        target, source = path.relative_to(args.build / "CMakeFiles").as_posix().removesuffix(".o").split(".dir/src/")
-        if (source.endswith(".cu") or target.startswith("kernels")) and (SOURCES / source).exists():
-            counts[source] = max(counts.get(source, 0), compiled(path, args.nm, args.objdump))
+    counts = counted(args.build, args.nm, args.objdump)
     if not counts:
         parser.error(f"no objects of kernels in {args.build}")
     print("compiled  budget  file")
-    for source, count in sorted(counts.items(), key=lambda item: -item[1]):
-        print(f"{count:8}  {BUDGET.get(source, DEFAULT):6}  {source}")
-    print(f"{sum(counts.values()):8}  {sum(BUDGET.get(source, DEFAULT) for source in counts):6}  all")
-    over = {source: count for source, count in counts.items() if count > BUDGET.get(source, DEFAULT)}
-    for source, count in over.items():
-        what = "kernels" if source.endswith(".cu") else "functions"
-        print(
-            f"src/{source}: {count} {what}, {BUDGET.get(source, DEFAULT)} allowed by kernel_budget.py", file=sys.stderr
-        )
+    for source, (count, budget) in sorted(counts.items(), key=lambda item: -item[1][0]):
+        print(f"{count:8}  {budget:6}  {source}")
+    print(f"{sum(count for count, _ in counts.values()):8}  {sum(budget for _, budget in counts.values()):6}  all")
+    over = {source: both for source, both in counts.items() if both[0] > both[1]}
+    for source, (count, budget) in over.items():
+        what = "kernels" if source.startswith("cuda") else "functions"
+        print(f"{source}: {count} {what}, {budget} allowed by kernel_budget.py", file=sys.stderr)
     return 1 if over else 0
 
 

@@ -2,16 +2,14 @@
 #pragma once
 
 #include <algorithm>
-#include <mutex>
 
 #include "core/arithmetic.hpp"
 #include "core/backend.hpp"
-#include "device/cuda.hpp"
+#include "device/launch.hpp"
 
 namespace diagsparse::cuda {
 
 constexpr int kBlock = 256;  // threads per block
-constexpr int kMostDevices = 64;
 
 inline int64 ceil_div(int64 a, int64 b) { return (a + b - 1) / b; }
 
@@ -19,38 +17,21 @@ inline int64 ceil_div(int64 a, int64 b) { return (a + b - 1) / b; }
 template <class... Params, class... Args>
 void launch_shared(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, int shared,
                    const Args&... args) {
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
-  kernel<<<grid, block, shared, stream()>>>(static_cast<Params>(args)...);
-  check(cudaGetLastError(), name, __FILE__, __LINE__);
+  [&](Params... values) {
+    void* addresses[] = {&values...};
+    start_kernel(name, reinterpret_cast<const void*>(kernel), grid, block, shared, addresses);
+  }(static_cast<Params>(args)...);
 }
 template <class... Params, class... Args>
 void launch(const char* name, void (*kernel)(Params...), dim3 grid, dim3 block, const Args&... args) {
   launch_shared(name, kernel, grid, block, 0, args...);
 }
 
-// The limits of this device for a kernel.
-struct Limits {
-  int shared = 0;  // bytes of dynamic shared memory per block, which `kernel` may use from here on
-  int multiprocessors = 0;
-  bool bulk_copies = false;  // see fetch.cuh
-};
+// The limits of the current device for a kernel.
 template <auto kernel>
 const Limits& limits() {
-  static Limits known[kMostDevices];
-  static std::once_flag initialized[kMostDevices];
-  const int device = current_device();
-  std::call_once(initialized[device], [&] {
-    cudaFuncAttributes attributes;
-    CUDA_CALL(cudaFuncGetAttributes(&attributes, kernel));
-    Limits found;
-    CUDA_CALL(cudaDeviceGetAttribute(&found.shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    CUDA_CALL(cudaDeviceGetAttribute(&found.multiprocessors, cudaDevAttrMultiProcessorCount, device));
-    found.bulk_copies = attributes.ptxVersion >= 90;
-    found.shared -= static_cast<int>(attributes.sharedSizeBytes);
-    CUDA_CALL(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, found.shared));
-    known[device] = found;
-  });
-  return known[device];
+  static LimitsOfKernel of_kernel;
+  return of_kernel.here(reinterpret_cast<const void*>(kernel));
 }
 
 // Enough blocks for `count` items, with `each` items per thread.

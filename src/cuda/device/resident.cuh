@@ -1,6 +1,8 @@
 // What kernels cache on the device with a plan or a matrix.
 #pragma once
 
+#include <tuple>
+
 #include "core/cache.hpp"
 #include "core/plan.hpp"
 #include "device/launch.cuh"
@@ -8,16 +10,16 @@
 namespace diagsparse::cuda {
 
 // The object with this key, created the first time. When it is returned it is complete for every stream, and its memory
-// outlives the work of the current one. T::visit(f) calls f with each of its arrays.
+// outlives the work of the current one. T::arrays() returns references to its arrays.
 template <class T, class Build>
 std::shared_ptr<T> cached(const Cache& cache, const char* key, const Build& build) {
   const std::shared_ptr<T> object = cache.get<T>(key, [&] {
     std::shared_ptr<T> result = build();
     CUDA_CALL(cudaStreamSynchronize(stream()));
-    result->visit([&](const Array& array) { cache.count(array.nbytes()); });
+    std::apply([&](const auto&... array) { (cache.count(array.nbytes()), ...); }, result->arrays());
     return result;
   });
-  object->visit([](const Array& array) { used_on_this_stream(array); });
+  std::apply([](const auto&... array) { (used_on_this_stream(array), ...); }, object->arrays());
   return object;
 }
 
@@ -30,11 +32,7 @@ struct ResidentSums {
   const Sum* sums_begin() const { return sums.as<const Sum>(); }
   const Term* terms_begin() const { return terms.as<const Term>(); }
 
-  template <class F>
-  void visit(const F& f) const {
-    f(sums);
-    f(terms);
-  }
+  auto arrays() const { return std::tie(sums, terms); }
 };
 
 // Those of the plan.
@@ -68,6 +66,8 @@ class ResidentOrders {
     return {{ab, {ba_->sums_begin(), ba_->terms_begin()}}, 2, subtracted_};
   }
 };
+
+inline void prepare_orders(const Plan& plan) { ResidentOrders{plan}; }
 
 // 0 minus each total: -total, but 0 for 0.
 template <int N, class T>

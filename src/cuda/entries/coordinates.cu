@@ -47,7 +47,7 @@ void split(const Key* keys, int64 count, std::int32_t* major, std::int32_t* mino
   launch("split keys", split_keys, blocks(count), dim3(kBlock), keys, count, major, minor);
 }
 
-Lines::Lines(const Key* keys, int64 count, int64 lines)
+SortedLines::SortedLines(const Key* keys, int64 count, int64 lines)
     : indptr(Array::empty(DType::i64, {lines + 1})), indices(Array::empty(DType::i32, {count})) {
   split(keys, count, nullptr, indices.as<std::int32_t>());
   launch("point lines", point_lines, blocks(lines + 1), dim3(kBlock), keys, count, indptr.as<std::int64_t>(), lines);
@@ -58,12 +58,7 @@ namespace {
 struct ResidentIndex {
   Array indptr, indices, positions;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(indptr);
-    f(indices);
-    f(positions);
-  }
+  auto arrays() const { return std::tie(indptr, indices, positions); }
 };
 
 std::shared_ptr<ResidentIndex> by_keys(const Matrix& a, bool transposed) {
@@ -76,7 +71,7 @@ std::shared_ptr<ResidentIndex> by_keys(const Matrix& a, bool transposed) {
     positions.data = keys.positions.get();
     positions.owner = keys.positions;
   }
-  const Lines lines(keys.key(), keys.count, transposed ? a.cols : a.rows);
+  const SortedLines lines(keys.key(), keys.count, transposed ? a.cols : a.rows);
   return std::make_shared<ResidentIndex>(ResidentIndex{lines.indptr, lines.indices, positions});
 }
 

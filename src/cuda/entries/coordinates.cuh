@@ -48,10 +48,10 @@ void write_keys(const Matrix& a, Op op, bool by_column, int64 first, const Keys&
 void split(const Key* keys, int64 count, std::int32_t* major, std::int32_t* minor);
 
 // Sorted keys as lines (rows, or columns): line i has the entries indices[indptr[i] ... indptr[i + 1]).
-struct Lines {
+struct SortedLines {
   Array indptr, indices;
 
-  Lines(const Key* keys, int64 count, int64 lines);
+  SortedLines(const Key* keys, int64 count, int64 lines);
 };
 
 // The rows of op(a), for kernels that gather: entry e of the line has the value values[positions[e]], or values[e] if

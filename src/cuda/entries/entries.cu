@@ -72,7 +72,7 @@ Matrix over_keys(const EntryFormat& format, int64 rows, int64 cols, const Key* k
     std::vector<Part> parts{{"row", row}, {"col", col}};
     return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), count), std::move(values)};
   }
-  const Lines lines(keys, count, format.by_column ? cols : rows);
+  const SortedLines lines(keys, count, format.by_column ? cols : rows);
   return compressed(format, rows, cols, lines.indices, lines.indptr, std::move(values));
 }
 

@@ -21,9 +21,9 @@
 // gives the same bits.
 #pragma once
 
-#include "core/columns.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"
+#include "layouts/columns.cuh"
 
 namespace diagsparse::cuda {
 

@@ -61,14 +61,6 @@ Matrix with_columns(const Matrix& m, ColumnArrays head, ColumnArrays rest) {
           m.values};
 }
 
-// The same matrix with 32-bit columns, over the same values.
-Matrix lengthened(const Matrix& m) {
-  const Indices& parts = indices_of(m);
-  if (parts.at("ell_indices").dtype == DType::i32) return m;
-  return with_columns(m, {lengthened(parts.at("ell_indices"), parts.find("ell_bases")), {}},
-                      {lengthened(parts.at("csr_indices"), parts.find("csr_bases")), {}});
-}
-
 // The same matrix with short columns, over the same values.
 Matrix shortened(const Matrix& m, DType type) {
   const Indices& parts = indices_of(m);
@@ -227,6 +219,13 @@ Matrix rest_of(const Matrix& m) {
     return std::make_shared<Indices>(ellcsr.name, m.rows, m.cols, std::move(arrays), values, rest.size());
   });
   return {structure, m.values.slice(head.size(), values)};
+}
+
+Matrix lengthened(const Matrix& m) {
+  const Indices& parts = indices_of(m);
+  if (parts.at("ell_indices").dtype == DType::i32) return m;
+  return with_columns(m, {lengthened(parts.at("ell_indices"), parts.find("ell_bases")), {}},
+                      {lengthened(parts.at("csr_indices"), parts.find("csr_bases")), {}});
 }
 
 Matrix with_head(const Matrix& m, Array head, Array values) {

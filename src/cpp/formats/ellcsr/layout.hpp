@@ -119,6 +119,8 @@ int64 mirrored_columns(const Matrix& m);  // c, or -1 without symmetric storage
 // kernels cache for it.
 Matrix leading_of(const Matrix& m);
 Matrix rest_of(const Matrix& m);
+// The same matrix with 32-bit columns, over the same values.
+Matrix lengthened(const Matrix& m);
 // The same matrix with other leading columns (32 bits) and values.
 Matrix with_head(const Matrix& m, Array head, Array values);
 

@@ -20,10 +20,7 @@ struct NonFinite {
   Array run = Array::zeros(DType::u64, {1});
   std::atomic<unsigned long long> runs{0};
 
-  template <class F>
-  void visit(const F& f) const {
-    f(run);
-  }
+  auto arrays() const { return std::tie(run); }
 };
 inline std::shared_ptr<NonFinite> non_finite_of(const Plan& plan) {
   return cached<NonFinite>(plan.cache, "non-finite sums", [] { return std::make_shared<NonFinite>(); });

@@ -208,7 +208,7 @@ std::shared_ptr<const BlockColumns> block_columns(const Structure& structure) {
     Keys keys(count);
     launch("write keys", write_column_keys, cuda::blocks(count), dim3(kBlock), a, count, keys.key(), keys.position());
     sort(keys);
-    Lines lines(keys.key(), count, tiles_along(a.cols));
+    SortedLines lines(keys.key(), count, tiles_along(a.cols));
     Array number = Array::empty(DType::i32, {count});
     launch("write numbers", write_numbers, cuda::blocks(count), dim3(kBlock), keys.position(), count,
            number.as<std::int32_t>());

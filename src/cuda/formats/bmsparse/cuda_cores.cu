@@ -17,7 +17,7 @@ namespace {
 constexpr int kPositions = static_cast<int>(kTile * kTile);
 
 template <class U, class V>
-__global__ void __launch_bounds__(kPositions) sum_positions(const __grid_constant__ Call<U, V> call) {
+__global__ void __launch_bounds__(kPositions) sum_elements(const __grid_constant__ Call<U, V> call) {
   using T = Product<U, V>;
   __shared__ Bits<U> of_a[kPositions];
   __shared__ Bits<V> of_b[kPositions];
@@ -47,7 +47,7 @@ template <class U, class V>
 struct Positions64 {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     const Call<U, V> call(plan, a, b, alpha, beta, c);
-    launch("bmsparse matmul", sum_positions<U, V>, dim3(static_cast<unsigned>(call.blocks)), dim3(kPositions), call);
+    launch("bmsparse matmul", sum_elements<U, V>, dim3(static_cast<unsigned>(call.blocks)), dim3(kPositions), call);
   }
 };
 

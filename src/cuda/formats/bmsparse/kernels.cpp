@@ -3,10 +3,9 @@
 
 #include "formats/bmsparse/layout.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::bmsparse {
 
 static FormatKernels make() {
-  using namespace bmsparse;
   return {{by_rows(), by_base(), by_batch()},
           {by_fragments(), by_tf32(), by_fp16(), by_bf16(), by_cuda_cores("baseline"), by_cuda_cores("indexed"),
            by_cuda_cores("segmented_sort"), by_cuda_cores("adaptive"), by_cuda_cores("short_segments"),
@@ -14,4 +13,4 @@ static FormatKernels make() {
 }
 static const RegisterKernels registered("bmsparse", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::bmsparse

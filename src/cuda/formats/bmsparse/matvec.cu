@@ -218,10 +218,7 @@ struct LongRows {
   Array rows;
 
   int64 count() const { return rows.nbytes() / 8; }
-  template <class F>
-  void visit(const F& f) const {
-    f(rows);
-  }
+  auto arrays() const { return std::tie(rows); }
 };
 
 std::shared_ptr<LongRows> long_rows(const Matrix& m, const BlockOperand& of) {

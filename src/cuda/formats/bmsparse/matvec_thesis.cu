@@ -5,8 +5,8 @@
 //   "base"   64 threads process a row of blocks, one block after another: a thread handles one element of each
 //   "batch"  256 threads process a row of blocks, four blocks at once: a warp handles one row of these
 //
-// The threads of a row of A add their sums by shuffles at the end, so every run gives the same bits. Bytes at least: A,
-// x and y.
+// The kernels exist for comparison. The threads of a row of A add their sums by shuffles at the end, so every run gives
+// the same bits. Bytes at least: A, x and y.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "formats/bmsparse/kernels.hpp"
@@ -50,9 +50,21 @@ struct BlocksAtOnce {
   };
 };
 
+// For operands of one type; for two, it is "row".
+template <template <class, class> class Kernel>
+MatvecRow row_of_thesis(const char* name) {
+  MatvecRow row = by_rows();
+  row.name = name;
+  fill_cell<Kernel, float, float>(row.typed);
+  fill_cell<Kernel, double, double>(row.typed);
+  fill_cell<Kernel, Complex<float>, Complex<float>>(row.typed);
+  fill_cell<Kernel, Complex<double>, Complex<double>>(row.typed);
+  return row;
+}
+
 }  // namespace
 
-MatvecRow by_base() { return {"base", every_stored_pair<BlocksAtOnce<1>::Rows, MatvecKernel>()}; }
-MatvecRow by_batch() { return {"batch", every_stored_pair<BlocksAtOnce<4>::Rows, MatvecKernel>()}; }
+MatvecRow by_base() { return row_of_thesis<BlocksAtOnce<1>::Rows>("base"); }
+MatvecRow by_batch() { return row_of_thesis<BlocksAtOnce<4>::Rows>("batch"); }
 
 }  // namespace diagsparse::cuda::bmsparse

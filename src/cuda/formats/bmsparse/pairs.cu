@@ -141,8 +141,9 @@ __global__ void __launch_bounds__(kUnion)
   }
 }
 
-__global__ void __launch_bounds__(kBlock) point_rows(const Candidates c, const std::int64_t* sums, const Totals totals,
-                                                     const StoredBlocks c_blocks, std::int64_t* indptr) {
+__global__ void __launch_bounds__(kBlock)
+    point_rows_of_union(const Candidates c, const std::int64_t* sums, const Totals totals, const StoredBlocks c_blocks,
+                        std::int64_t* indptr) {
   const int64 i = thread_index();
   if (i > c.rows) return;
   if (i == 0) {
@@ -231,7 +232,7 @@ BlocksOfProduct blocks_of_product(const BlockOperand& left, const BlockOperand& 
   const bmsparse::StoredBlocks c_blocks{col.as<std::int32_t>(), stored.as<Bitmap>(), begin.as<std::int64_t>(),
                                         work->indptr.as<std::int64_t>(), reinterpret_cast<int2*>(work->pairs.data)};
   launch("write pairs", write_pairs, grid, dim3(kUnion), search, c, bitmap.get(), counts.get(), totals, c_blocks);
-  launch("point rows", point_rows, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, c_blocks,
+  launch("point rows", point_rows_of_union, blocks(c.rows + 1), dim3(kBlock), c, counts.get(), totals, c_blocks,
          indptr.as<std::int64_t>());
   CUDA_CALL(cudaStreamSynchronize(stream()));  // because the plan may run in any stream
   request.on_stage("pairs");

@@ -132,7 +132,8 @@ __global__ void __launch_bounds__(kBlock)
   c.pair_begin[p] = t;
 }
 
-__global__ void __launch_bounds__(kBlock) point_rows(const Key* keys, int64 count, int64 rows, std::int64_t* indptr) {
+__global__ void __launch_bounds__(kBlock)
+    point_rows_of_keys(const Key* keys, int64 count, int64 rows, std::int64_t* indptr) {
   const int64 i = thread_index();
   if (i <= rows) indptr[i] = bisect(0, count, [&](int64 p) { return keys[p] < make_key(i, 0); });
 }
@@ -194,7 +195,8 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
 
   if (is_segmented(list, count, a.rows)) {
     const Scratch<std::int64_t> begin(a.rows + 1);
-    launch("point segments", point_rows, blocks(a.rows + 1), dim3(kBlock), tasks.key(), count, a.rows, begin.get());
+    launch("point segments", point_rows_of_keys, blocks(a.rows + 1), dim3(kBlock), tasks.key(), count, a.rows,
+           begin.get());
     request.on_stage("T4 segments");
     sort_segments(tasks, begin.get(), a.rows);
   } else {
@@ -223,7 +225,7 @@ BlocksOfProduct blocks_by_tasks(const BlockOperand& left, const BlockOperand& ri
   auto* const pair_begin = work->indptr.as<std::int64_t>();
   launch("reduce keys", reduce_keys, blocks(nonzero), dim3(kBlock), keys.get(), nonzero, sums.get(),
          Reduced{block_keys.get(), col.as<std::int32_t>(), pair_begin});
-  launch("point rows", point_rows, blocks(a.rows + 1), dim3(kBlock), block_keys.get(), of_c, a.rows,
+  launch("point rows", point_rows_of_keys, blocks(a.rows + 1), dim3(kBlock), block_keys.get(), of_c, a.rows,
          indptr.as<std::int64_t>());
   const Array operations = Array::zeros(DType::u64, {1});
   auto* const values = begin.as<std::int64_t>() + 1;

@@ -4,7 +4,7 @@
 #include "formats/cdm/layout.hpp"
 #include "kernels/choice.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::cdm {
 
 static FormatKernels make() {
   return {{matvec::row()},
@@ -15,4 +15,4 @@ static FormatKernels make() {
 }
 static const RegisterKernels registered("cdm", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::cdm

@@ -3,7 +3,7 @@
 
 #include "formats/coo/layout.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::coo {
 
 static FormatKernels make() {
   using namespace rows;
@@ -11,4 +11,4 @@ static FormatKernels make() {
 }
 static const RegisterKernels registered("coo", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::coo

@@ -4,9 +4,9 @@
 #include "formats/coosc/layout.hpp"
 #include "formats/coosr/lines_and_pairs.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::coosc {
 
 static FormatKernels make() { return kernels_on_lines_and_pairs(rows::gather_by_stream().name.c_str()); }
 static const RegisterKernels registered("coosc", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::coosc

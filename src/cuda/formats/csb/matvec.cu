@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kBlock)
 // ---- Validation ---------------------------------------------------------------------------------------
 template <class I>
 __global__ void __launch_bounds__(kBlock)
-    check_entries(const Csb<float, I> a, int64 count, Position* outside, Position* order) {
+    check_block_entries(const Csb<float, I> a, int64 count, Position* outside, Position* order) {
   const int64 e = thread_index();
   if (e >= count) return;
   const int64 p = block_of(a, e), size = a.blocks.size;
@@ -229,7 +229,7 @@ Matrix rows_from_csb(const Matrix& m, Op op) {
            Csb<float, I>::over(*m.structure, nullptr), count, op.transposed, keys.key(), keys.position());
   });
   sort(keys);
-  Lines lines(keys.key(), count, rows);
+  SortedLines lines(keys.key(), count, rows);
   const Array values = Array::empty(m.dtype, {count});
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -248,7 +248,7 @@ Fault fault_in_csb(const Structure& structure) {
       return fault;
     }
     const FirstFaults entries;
-    launch("check entries", check_entries<I>, cuda::blocks(count), dim3(kBlock), a, count, entries.outside(),
+    launch("check entries", check_block_entries<I>, cuda::blocks(count), dim3(kBlock), a, count, entries.outside(),
            entries.order());
     return entries.fault(Fault::outside);
   });

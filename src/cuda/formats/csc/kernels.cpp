@@ -3,7 +3,7 @@
 
 #include "formats/csc/layout.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::csc {
 
 static FormatKernels make() {
   using namespace rows;
@@ -11,4 +11,4 @@ static FormatKernels make() {
 }
 static const RegisterKernels registered("csc", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::csc

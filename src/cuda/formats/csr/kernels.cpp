@@ -4,7 +4,7 @@
 #include "device/cuda.hpp"
 #include "formats/csr/layout.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::csr {
 
 // A plan that will run many times lists its terms if the lists leave half of the memory free. One that runs once uses
 // "hash", which needs no lists. But for a few very long rows of A, "hash" reads the entries again and again, so lists
@@ -34,4 +34,4 @@ static FormatKernels make() {
 }
 static const RegisterKernels registered("csr", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::csr

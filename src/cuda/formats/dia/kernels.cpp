@@ -4,7 +4,7 @@
 #include "formats/dia/layout.hpp"
 #include "kernels/choice.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::dia {
 
 static FormatKernels make() {
   return {{matvec::row()},
@@ -15,4 +15,4 @@ static FormatKernels make() {
 }
 static const RegisterKernels registered("dia", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::dia

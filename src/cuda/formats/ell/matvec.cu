@@ -22,9 +22,13 @@ struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
     with_index_type(m.index("indices").dtype, [&](auto zero) {
-      using A = Ell<U, decltype(zero)>;
-      const A a = A::of(m);
-      multiply_all_rows<A, U, V>("ell matvec", a, m.values.size(), a.width, op, alpha, x, beta, y);
+      using I = decltype(zero);
+      if constexpr (reads_columns<I, U, V>) {
+        const auto a = Ell<U, I>::of(m);
+        multiply_all_rows<Ell<U, I>, U, V>("ell matvec", a, m.values.size(), a.width, op, alpha, x, beta, y);
+      } else {
+        run(lengthened(m, Lines::rows), op, alpha, x, beta, y);
+      }
     });
   }
 };

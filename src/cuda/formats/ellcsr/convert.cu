@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-__global__ void __launch_bounds__(kBlock) measure_rows(const EllCsr<float> a, std::int64_t* lengths) {
+__global__ void __launch_bounds__(kBlock) measure_both_parts(const EllCsr<float> a, std::int64_t* lengths) {
   const int64 i = thread_index();
   if (i < a.rows) lengths[i] = a.leading(i) + a.indptr[i + 1] - a.indptr[i];
 }
@@ -209,7 +209,7 @@ Matrix in_column_order(const Matrix& m) {
 Matrix rows_from_ellcsr(const Matrix& m) {
   Array indptr = Array::zeros(DType::i64, {m.rows + 1});
   auto* start = indptr.as<std::int64_t>();
-  launch("measure rows", measure_rows, blocks(m.rows), dim3(kBlock), EllCsr<float>::over(*m.structure, nullptr),
+  launch("measure rows", measure_both_parts, blocks(m.rows), dim3(kBlock), EllCsr<float>::over(*m.structure, nullptr),
          start + 1);
   const int64 count = inclusive_sum(start + 1, start + 1, m.rows);
   Array indices = Array::empty(DType::i32, {count}), values = Array::empty(m.dtype, {count});

@@ -20,12 +20,11 @@
 #include "formats/ellcsr/mirrored.cuh"
 #include "formats/ellcsr/shared_x.cuh"
 #include "kernels/rows/kernels.hpp"
+#include "layouts/columns.cuh"
 
 namespace diagsparse::cuda::ellcsr {
 
 namespace {
-
-constexpr int kWarps = kBlock / 32;
 
 // A lane's part of the sum of row i over its leading entries, and over its rest.
 template <int Lanes = 32, class I, class U, class V>
@@ -62,18 +61,16 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-template <class I, class U, class V>
 __global__ void __launch_bounds__(kBlock)
-    sum_halves(const EllCsr<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-               const __grid_constant__ Update<Product<U, V>> update) {
-  using T = Product<U, V>;
-  __shared__ T sums[kWarps];
+    sum_halves(const EllCsr<double> a, bool conj, const Block<const double> x, const Block<double> y, int64 cols,
+               const __grid_constant__ Update<double> update) {
+  __shared__ double sums[kBlock / 32];
   const int warp = threadIdx.x / 32;
   const int64 i = thread_index() / 64;
   const bool first = warp % 2 == 0, writes = threadIdx.x % 64 == 0 && i < a.rows;
   for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    const V* const in = x.data + c * x.col;
-    T sum{};
+    const double* const in = x.data + c * x.col;
+    double sum = 0;
     if (i < a.rows) sum = first ? sum_of_leading(a, i, conj, in, x.row) : sum_of_rest(a, i, conj, in, x.row);
     sum = sum_of_lanes<32>(sum);
     if (threadIdx.x % 32 == 0) sums[warp] = sum;
@@ -92,15 +89,22 @@ void launch_rows(Kernel kernel, int threads, const A& a, Op op, Scalar alpha, co
          op.conjugated, Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
 }
 
+// "warp_per_row", which the other kernels run for what they do not support.
+template <class I, class U, class V>
+void sum_by_warps(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  if constexpr (reads_columns<I, U, V>) {
+    launch_rows<U, V>(sum_rows<I, U, V>, 32, EllCsr<U, I>::of(m), op, alpha, x, beta, y);
+  } else {
+    sum_by_warps<std::int32_t, U, V>(lengthened(m), op, alpha, x, beta, y);
+  }
+}
+
 // The leading part of a matrix with mirror images, by itself.
 struct ResidentTriangle {
   StructurePtr structure;
   Array indptr;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(indptr);
-  }
+  auto arrays() const { return std::tie(indptr); }
 };
 Matrix triangle_of(const Matrix& m) {
   const auto resident_data = cached<ResidentTriangle>(m.cache(), "its triangle", [&] {
@@ -113,15 +117,17 @@ Matrix triangle_of(const Matrix& m) {
 // y += alpha op(E + its mirror image) x: in one pass, or in two if it does not fit into shared memory.
 template <class U, class V, class I>
 void add_triangle(const Matrix& m, Op op, Scalar alpha, const Dense& x, const Dense& y) {
-  if (add_in_one_pass<U, V, I>(m, EllCsr<U, I>::of(m), op, alpha, x, y)) return;
+  if constexpr (reads_columns<I, U, V>) {
+    if (add_in_one_pass<U, V, I>(m, EllCsr<U, I>::of(m), op, alpha, x, y)) return;
+  }
   const Matrix triangle = triangle_of(m);
   const MirrorOps conj = mirror_ops(m, op);
-  launch_rows<U, V>(sum_rows<I, U, V>, 32, EllCsr<U, I>::of(triangle), {false, conj.entries}, alpha, x, 1.0, y);
+  sum_by_warps<I, U, V>(triangle, {false, conj.entries}, alpha, x, 1.0, y);
   rows::gather_transpose<U, V>(triangle, {true, conj.images}, alpha, x, 1.0, y);
 }
 
-// Calls f with a matrix and its view for the type of its indices; a transpose needs no view. For a matrix with mirror
-// images, that is the rest, and the leading part is added afterwards.
+// Calls f<I>() with a matrix whose indices are of type I. A transpose is gathered instead. For a matrix with mirror
+// images, f multiplies the rest, and the leading part is added afterwards.
 template <class U, class V, class F>
 void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, const F& f) {
   if (has_mirror(m)) {
@@ -131,7 +137,7 @@ void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, cons
     });
   }
   if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
-  with_index_type(m.index("ell_indices").dtype, [&](auto zero) { f(m, EllCsr<U, decltype(zero)>::of(m)); });
+  with_index_type(m.index("ell_indices").dtype, [&](auto zero) { f.template operator()<decltype(zero)>(m); });
 }
 
 void prepare_rest(const Matrix& m, Op op) {
@@ -142,43 +148,34 @@ void prepare_rest(const Matrix& m, Op op) {
 template <class U, class V>
 struct Warp {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
-      launch_rows<U, V>(sum_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
-    });
-  }
-};
-template <class U, class V>
-struct Warp2 {
-  static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix&, const EllCsr<U, I>& a) {
-      launch_rows<U, V>(sum_halves<I, U, V>, 64, a, op, alpha, x, beta, y);
-    });
+    ellcsr::run<U, V>(m, op, alpha, x, beta, y,
+                      [&]<class I>(const Matrix& plain) { sum_by_warps<I, U, V>(plain, op, alpha, x, beta, y); });
   }
 };
 
-template <int Threads>
-void multiply_in_blocks(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-  using T = double;
-  constexpr int lanes = Threads < 32 ? Threads : 32;
-  if (op.transposed || has_mirror(m) || m.index("ell_indices").dtype != DType::i32)
-    return Warp<T, T>::run(m, op, alpha, x, beta, y);
-  launch_rows<T, T>(sum_rows<std::int32_t, T, T, lanes>, lanes, EllCsr<T>::of(m), op, alpha, x, beta, y, Threads);
-}
-// In double precision and with 32-bit columns, as in the paper; otherwise "warp_per_row".
-template <int Threads>
-MatvecRow row_in_blocks(const char* name) {
+// The other kernels of the paper exist for comparison: in double precision and with 32-bit columns, as there. Otherwise
+// they are "warp_per_row".
+template <auto kernel, int Threads, int Block>
+MatvecRow row_of_paper(const char* name) {
   MatvecRow row{name, every_pair<Warp, MatvecKernel>(), prepare_rest};
   constexpr int f64 = static_cast<int>(DType::f64);
-  row.typed.at[f64][f64] = multiply_in_blocks<Threads>;
+  row.typed.at[f64][f64] = [](const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    using T = double;
+    if (op.transposed || has_mirror(m) || m.index("ell_indices").dtype != DType::i32)
+      return Warp<T, T>::run(m, op, alpha, x, beta, y);
+    launch_rows<T, T>(kernel, Threads, EllCsr<T>::of(m), op, alpha, x, beta, y, Block);
+  };
   return row;
 }
 
 template <class U, class V>
 struct SharedX {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix& plain, const EllCsr<U, I>& a) {
-      if (multiply_shared_x<U, V>(plain, a, op, alpha, x, beta, y)) return;
-      launch_rows<U, V>(sum_rows<I, U, V>, 32, a, op, alpha, x, beta, y);
+    ellcsr::run<U, V>(m, op, alpha, x, beta, y, [&]<class I>(const Matrix& plain) {
+      if constexpr (reads_columns<I, U, V>) {
+        if (multiply_shared_x<U, V>(plain, EllCsr<U, I>::of(plain), op, alpha, x, beta, y)) return;
+      }
+      sum_by_warps<I, U, V>(plain, op, alpha, x, beta, y);
     });
   }
 };
@@ -191,10 +188,10 @@ void prepare(const Matrix& m, Op op) {
 FormatKernels make() {
   return {{{"shared_x", every_pair<SharedX, MatvecKernel>(), prepare},
            {"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare_rest},
-           {"warp2", every_pair<Warp2, MatvecKernel>(), prepare_rest},
-           row_in_blocks<16>("block_16"),
-           row_in_blocks<32>("block_32"),
-           row_in_blocks<64>("block_64")},
+           row_of_paper<sum_halves, 64, kBlock>("warp2"),
+           row_of_paper<sum_rows<std::int32_t, double, double, 16>, 16, 16>("block_16"),
+           row_of_paper<sum_rows<std::int32_t, double, double>, 32, 32>("block_32"),
+           row_of_paper<sum_rows<std::int32_t, double, double>, 32, 64>("block_64")},
           {}};
 }
 const RegisterKernels registered("ellcsr", 0, make);

@@ -39,10 +39,7 @@ struct ResidentHalves {
   Array head, rest;           // int32 (m): leading positions before it; int64 (m): positions of the rest before it
   double leading, following;  // totals over all rows
 
-  template <class F>
-  void visit(const F& f) const {
-    f(head), f(rest);
-  }
+  auto arrays() const { return std::tie(head, rest); }
 };
 
 template <class A>

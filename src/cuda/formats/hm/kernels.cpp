@@ -4,7 +4,7 @@
 #include "formats/hm/layout.hpp"
 #include "kernels/choice.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::hm {
 
 static FormatKernels make() {
   return {{matvec::row()},
@@ -15,4 +15,4 @@ static FormatKernels make() {
 }
 static const RegisterKernels registered("hm", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::hm

@@ -2,8 +2,8 @@
 #include "core/several.hpp"
 #include "formats/hyb/layout.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::hyb {
 
 static const RegisterKernels registered("hyb", 0, children_kernels);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::hyb

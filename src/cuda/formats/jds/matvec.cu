@@ -50,10 +50,7 @@ struct ResidentBlocks {
   Array first;
   int64 count;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(first);
-  }
+  auto arrays() const { return std::tie(first); }
 };
 
 std::shared_ptr<ResidentBlocks> blocks_of(const Matrix& m) {

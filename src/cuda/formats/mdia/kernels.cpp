@@ -2,14 +2,12 @@
 #include "core/kernel_table.hpp"
 #include "formats/mdia/layout.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::mdia {
 
-namespace mdia {
 MatvecRow by_blocks();
 MatmulRow products_by_blocks();
-}  // namespace mdia
 
-static FormatKernels make() { return {{mdia::by_blocks()}, {mdia::products_by_blocks()}}; }
+static FormatKernels make() { return {{by_blocks()}, {products_by_blocks()}}; }
 static const RegisterKernels registered("mdia", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::mdia

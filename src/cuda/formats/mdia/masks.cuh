@@ -111,10 +111,7 @@ struct ResidentDiagonals {
   int count;
 
   const MaskedDiagonal* begin() const { return list.as<const MaskedDiagonal>(); }
-  template <class F>
-  void visit(const F& f) const {
-    f(list);
-  }
+  auto arrays() const { return std::tie(list); }
 };
 inline std::shared_ptr<ResidentDiagonals> resident_diagonals(const Structure& structure, Op op) {
   const char* const keys[] = {"diagonals N", "diagonals T", "diagonals C", "diagonals H"};

@@ -52,18 +52,18 @@ struct alignas(16) PairWindows {
 };
 
 template <class T>
-constexpr int kUnroll = sizeof(T) <= 8 ? 3 : 2;  // pairs whose values are loaded together
+constexpr int kPairsTogether = sizeof(T) <= 8 ? 3 : 2;  // pairs whose values are loaded together
 template <class T>
-constexpr int kMinBlocks = sizeof(T) <= 8 ? 8 : 4;  // 64 registers per thread, or 128
+constexpr int kMinMatmulBlocks = sizeof(T) <= 8 ? 8 : 4;  // 64 registers per thread, or 128
 
 // part: where the parts begin in the list of pairs; a part has all pairs of a diagonal of C.
 template <class U, class V>
-__global__ void __launch_bounds__(32 * kWarps, kMinBlocks<Product<U, V>>)
+__global__ void __launch_bounds__(32 * kWarps, kMinMatmulBlocks<Product<U, V>>)
     sum_pairs(const MaskedOperand<U> a, const MaskedOperand<V> b, const Pairs pairs, const std::int64_t* part,
               int parts, const MaskedOperand<Product<U, V>> c, bool real_first, Product<U, V>* out,
               const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  constexpr int Unroll = kUnroll<T>;
+  constexpr int Unroll = kPairsTogether<T>;
   __shared__ PairWindows<U, V> lists[kWarps][kList + Unroll];
   const int64 warp = thread_index() / 32, block = warp / parts;
   if (block >= c.a.blocks()) return;
@@ -165,13 +165,7 @@ struct ResidentPairs {
   int parts;
 
   Pairs pairs() const { return {blocks.as<const Both>(), masks.as<const Both>(), rest.as<const Rest>()}; }
-  template <class F>
-  void visit(const F& f) const {
-    f(blocks);
-    f(masks);
-    f(rest);
-    f(part);
-  }
+  auto arrays() const { return std::tie(blocks, masks, rest, part); }
 };
 
 // `begin`: where the pairs of each diagonal of C begin.

@@ -3,9 +3,9 @@
 
 #include "formats/qband/layout.hpp"
 
-namespace diagsparse::cuda {
+namespace diagsparse::cuda::qband {
 
-static FormatKernels make() { return {{qband::row()}, {qband::terms(), qband::segments()}}; }
+static FormatKernels make() { return {{row()}, {terms(), segments()}}; }
 static const RegisterKernels registered("qband", 0, make);
 
-}  // namespace diagsparse::cuda
+}  // namespace diagsparse::cuda::qband

@@ -68,8 +68,8 @@ __global__ void __launch_bounds__(kBlock)
 
 // Multiplies the bands with the kernels of dia, which add `rest` to each row.
 template <class U, class V, class Rest>
-void multiply(const Matrix& bands, Op op, const Dense& x, const Dense& y, const Rest& rest,
-              const Update<Product<U, V>>& update) {
+void multiply_bands(const Matrix& bands, Op op, const Dense& x, const Dense& y, const Rest& rest,
+                    const Update<Product<U, V>>& update) {
   const auto resident_data = matvec::resident_terms(bands, op);
   const U* const values = bands.values.as<const U>();
   if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
@@ -106,7 +106,7 @@ struct RowMatvec {
         "sum chunks", sum_chunks<U, V>,
         dim3(static_cast<unsigned>(resident_data->chunk_count), static_cast<unsigned>(std::min<int64>(x.cols, 1024))),
         dim3(kBlock), rest, Block<const V>(x), x.cols, sums.get());
-    multiply<U, V>(bands, op, x, y, rest, Update<T>(alpha, beta));
+    multiply_bands<U, V>(bands, op, x, y, rest, Update<T>(alpha, beta));
   }
 };
 

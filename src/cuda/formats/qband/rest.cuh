@@ -22,11 +22,7 @@ struct ResidentRest {
   Array chunks;  // int32 (rows + 1): where the chunks of each begin
   int64 count = 0, chunk_count = 0;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(rows);
-    f(chunks);
-  }
+  auto arrays() const { return std::tie(rows, chunks); }
 };
 std::shared_ptr<ResidentRest> resident_rest(const QuasiBand& a);  // cached with A
 

@@ -49,10 +49,7 @@ __global__ void __launch_bounds__(kBlock)
 struct ResidentBands {
   Array spans;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(spans);
-  }
+  auto arrays() const { return std::tie(spans); }
 };
 std::shared_ptr<ResidentBands> bands_of_result(const Plan& plan) {
   return cached<ResidentBands>(plan.cache, "bands of C", [&] {

@@ -26,8 +26,7 @@ namespace {
 struct LongestSlice {
   int64 positions = 0;
 
-  template <class F>
-  void visit(const F&) const {}
+  auto arrays() const { return std::tie(); }
 };
 int64 longest_slice(const Matrix& m) {
   return cached<LongestSlice>(m.cache(), "longest slice",
@@ -43,9 +42,20 @@ template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+    multiply(m, longest_slice(m), op, alpha, x, beta, y);
+  }
+
+ private:
+  static void multiply(const Matrix& m, int64 longest, Op op, Scalar alpha, const Dense& x, Scalar beta,
+                       const Dense& y) {
     with_index_type(m.index("indices").dtype, [&](auto zero) {
-      using A = Sell<U, decltype(zero)>;
-      multiply_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), longest_slice(m), op, alpha, x, beta, y);
+      using I = decltype(zero);
+      using A = Sell<U, I>;
+      if constexpr (reads_columns<I, U, V>) {
+        multiply_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), longest, op, alpha, x, beta, y);
+      } else {
+        multiply(lengthened(m, Lines::one), longest, op, alpha, x, beta, y);
+      }
     });
   }
 };

@@ -8,7 +8,7 @@ namespace diagsparse::cuda::band {
 namespace {
 
 constexpr int64 kGap = 4;            // least offset difference between neighbouring diagonals of different bands
-constexpr int64 kWidest = 50;        // most diagonals of a band, including those that are not stored
+constexpr int64 kWidestBand = 50;    // most diagonals of a band, including those that are not stored
 constexpr std::size_t kMost = 1024;  // most products of two bands
 
 Diagonal diagonal_of(const Span& s) { return {s.start - s.row, s.row, s.row + s.length}; }
@@ -20,7 +20,7 @@ std::vector<Band> bands_of(const std::vector<Span>& spans) {
   for (const Span& s : spans) {
     if (bands.empty() || s.offset - next >= kGap - 1) bands.push_back({s.offset, {}, false});
     Band& band = bands.back();
-    if (s.offset - band.low >= kWidest) return {};
+    if (s.offset - band.low >= kWidestBand) return {};
     band.diagonals.resize(s.offset - band.low + 1, Diagonal{0, 0, 0});
     band.diagonals.back() = diagonal_of(s);
     next = s.offset + 1;
@@ -86,7 +86,7 @@ std::vector<Cluster> find_clusters(const Plan& plan) {
     a_width = std::max<int64>(a_width, pair.a->width());
     b_width = std::max<int64>(b_width, pair.low() - group.low + pair.b->width());
   }
-  if (std::max(a_width, b_width) > kWidest) return {};
+  if (std::max(a_width, b_width) > kWidestBand) return {};
   std::vector<Cluster> clusters;
   const std::vector<Span>& c = layout_of(plan.c).spans;
   auto next = c.begin();

@@ -243,54 +243,6 @@ __global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_bloc
   });
 }
 
-// Number of blocks per multiprocessor to aim for with several bands: the loop over products needs more registers.
-template <class T>
-constexpr int cluster_blocks(int tiles) {
-  return std::max(1, 2048 / (most_groups<T>(tiles) * (16 * tiles + 56)));
-}
-
-// The same for several separate bands. clusters: for each band of C, where its products begin in `products`. A block
-// computes rows of one band of C, and stages the bands of one product after the other.
-template <int Tiles, class T>
-__global__ void __launch_bounds__(32 * most_groups<T>(Tiles), cluster_blocks<T>(Tiles))
-    cluster_tiles(const Bands* products, const int* clusters, unsigned across, int step,
-                  const __grid_constant__ SharedLayout shared_layout, const Source<T> a, bool conj_a, const Source<T> b,
-                  bool conj_b, T* c, const __grid_constant__ Update<T> update) {
-  extern __shared__ __align__(kSector) char shared[];
-  __shared__ Copies copies;
-  __shared__ Bands bands;
-  const int groups = blockDim.x / 32, cluster = blockIdx.x % across, begin = clusters[cluster],
-            count = clusters[cluster + 1] - begin;
-  const WarpPart warp{0, static_cast<int>(threadIdx.x) / 32 * kWarpRows};
-  if (threadIdx.x == 0) copies.begin(blockDim.x);
-  Tile<T> sums[2 * Tiles];
-  for (int p = 0; p < count; ++p) {
-    before_copies();
-    __syncthreads();  // all warps have finished the previous product
-    if (threadIdx.x == 0) {
-      bands = products[begin + p];
-      bands.step = step;
-    }
-    __syncthreads();
-    const BandBlock<T> block{
-        bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
-    block.copy_operands(copies, a, b, block.operand(across_warps()));
-    block.prepare(c, bands.c(block.front()));
-    copies.started();
-    copies.wait(p);
-    add_band<Tiles, 0, 2 * Tiles, 1>(sums, block, warp, conj_a, conj_b);
-  }
-  const BandBlock<T> block{
-      bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x / across};
-  write_band<0>(sums, block, warp, c, update, [&](int64 i, int diagonal) {
-    T sum{};
-    for (int p = begin; p < begin + count; ++p) {
-      sum += stored_sum(products[p], a.values, conj_a, b.values, conj_b, i, diagonal);
-    }
-    return sum;
-  });
-}
-
 // Calls f with the smallest of these numbers of tiles that suffices, or with the last one.
 template <int Tiles, int... More, class F>
 void with_tiles(int tiles, const F& f) {

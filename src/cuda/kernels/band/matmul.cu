@@ -32,13 +32,10 @@ struct ResidentBands {
   Bands bands{};      // except for what depends on operands and launch
   int64 c_bases = 0;  // bitwise or of the indices at which C's diagonals start
 
-  template <class F>
-  void visit(const F& f) const {
-    f(diagonals);
-  }
+  auto arrays() const { return std::tie(diagonals); }
 };
 
-std::shared_ptr<ResidentBands> resident(const Plan& plan) {
+std::shared_ptr<ResidentBands> resident_bands(const Plan& plan) {
   return cached<ResidentBands>(plan.cache, "band", [&] {
     auto result = std::make_shared<ResidentBands>();
     Band a, b, c;
@@ -58,9 +55,9 @@ std::shared_ptr<ResidentBands> resident(const Plan& plan) {
 
 // Both operands have the same type. Other pairs are rare, and would add a minute of compilation to every installation.
 template <class T, class>
-struct Matmul {
+struct BandMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
-    const auto resident_data = resident(plan);
+    const auto resident_data = resident_bands(plan);
     Bands bands = resident_data->bands;
     bands.mirrored =
         plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
@@ -78,7 +75,7 @@ struct Matmul {
 
   // Whether the operands are bands that are narrow enough for the kernel and for the GPU's shared memory.
   static bool fits(const Plan& plan) {
-    const auto resident_data = resident(plan);
+    const auto resident_data = resident_bands(plan);
     const Bands& bands = resident_data->bands;
     if (!resident_data->are_bands || tiles_of(std::max(bands.a_width, bands.b_width)) > most_tiles(is_complex<T>))
       return false;
@@ -128,19 +125,19 @@ struct Matmul {
 };
 
 void prepare(const Plan& plan) {
-  resident(plan);
+  resident_bands(plan);
   find_matmul(plan.format(), "row").prepare(plan);  // for operands whose types differ from the planned ones
 }
 
 const char* fallback(const Plan& plan, DType a, DType b) {
-  const auto fits = [&](auto zero) { return Matmul<decltype(zero), decltype(zero)>::fits(plan); };
+  const auto fits = [&](auto zero) { return BandMatmul<decltype(zero), decltype(zero)>::fits(plan); };
   return a == b && with_value_type(a, fits) ? nullptr : "row";
 }
 
 }  // namespace
 
 MatmulRow matmul() {
-  return {.name = "band", .typed = one_type<Matmul, MatmulKernel>(), .prepare = prepare, .fallback = fallback};
+  return {.name = "band", .typed = one_type<BandMatmul, MatmulKernel>(), .prepare = prepare, .fallback = fallback};
 }
 
 }  // namespace diagsparse::cuda::band

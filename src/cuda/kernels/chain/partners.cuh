@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <tuple>
 
 #include "core/recurrence.hpp"
 #include "device/launch.cuh"
@@ -47,10 +48,7 @@ struct ResidentPartners {
     partners = upload(all);
   }
   const Partner* begin() const { return partners.as<const Partner>(); }
-  template <class F>
-  void visit(const F& f) const {
-    f(partners);
-  }
+  auto arrays() const { return std::tie(partners); }
 };
 
 }  // namespace diagsparse::cuda::chain

@@ -104,8 +104,8 @@ void multiply_block(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar
   const std::lock_guard<std::mutex> lock(state->mutex);
   CUDA_CALL(cusparseSpMatSetValues(state->matrix, values.data));
   const auto type = value_type(y.dtype);
-  const auto algorithm =
-      a.format == csr.name && !by_columns && !op.transposed ? CUSPARSE_SPMM_CSR_ALG2 : CUSPARSE_SPMM_ALG_DEFAULT;
+  const auto algorithm = a.format == diagsparse::csr.name && !by_columns && !op.transposed ? CUSPARSE_SPMM_CSR_ALG2
+                                                                                           : CUSPARSE_SPMM_ALG_DEFAULT;
   const auto none = CUSPARSE_OPERATION_NON_TRANSPOSE;
   if (!state->ready) {
     std::size_t bytes = 0;
@@ -128,7 +128,7 @@ void refuse_sorted_rows(const Matrix& a) {
 
 void multiply(cusparseSpMVAlg_t algorithm, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
               const Dense& y) {
-  if (a.format == csc.name) {
+  if (a.format == diagsparse::csc.name) {
     return multiply(algorithm, transposed_csr(a), {!op.transposed, op.conjugated}, alpha, x, beta, y);
   }
   refuse_sorted_rows(a);

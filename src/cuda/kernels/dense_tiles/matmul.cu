@@ -44,10 +44,7 @@ struct ResidentTables {
   int empty_count = 0;
   bool worthwhile = false, large = false;
 
-  template <class F>
-  void visit(const F& f) const {
-    for (const Array* array : {&a, &b, &c, &empty}) f(*array);
-  }
+  auto arrays() const { return std::tie(a, b, c, empty); }
 };
 
 Table table_of(const std::vector<Diagonal>& diagonals, const Hull& hull, Array& array) {

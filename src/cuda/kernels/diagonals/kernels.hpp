@@ -12,13 +12,21 @@ MatvecRow row();
 
 // C = alpha op(A) op(B) + beta C
 namespace matmul {
-MatmulRow row();           // a thread processes rows of a diagonal of C
-MatmulRow block();         // a block processes rows of all diagonals of C
-MatmulRow staged();        // the same for one real type, in shared memory; falls back to "block"
-MatmulRow tiled();         // Algorithm 1 of Haque, Parvez and Hossain (2024); cdm only
-MatmulRow atomic();        // Algorithm 2 of the same paper
+MatmulRow row();     // a thread processes rows of a diagonal of C
+MatmulRow block();   // a block processes rows of all diagonals of C
+MatmulRow staged();  // the same for one real type, in shared memory; falls back to "block"
+// Those of Haque, Parvez and Hossain (2024), for comparison; they fall back to "row" for operands of two types.
+MatmulRow tiled();         // Algorithm 1; cdm only
+MatmulRow atomic();        // Algorithm 2
 MatmulRow atomic_split();  // the variant with less divergence that the paper suggests
 MatmulRow entry();         // the paper's first approach
+template <template <class, class> class Kernel>
+MatmulRow row_of_paper(const char* name, void (*prepare)(const Plan&)) {
+  return {.name = name,
+          .typed = one_type<Kernel, MatmulKernel>(),
+          .prepare = prepare,
+          .fallback = [](const Plan&, DType a, DType b) -> const char* { return a == b ? nullptr : "row"; }};
+}
 // The fraction of the offsets between C's lowest and highest that C stores.
 double density_of(const Plan& plan);
 }  // namespace matmul

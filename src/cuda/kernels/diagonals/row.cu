@@ -29,7 +29,7 @@ namespace {
 template <class U, class V>
 struct RowMatvec {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    if (a.layout().packing.period > 0) return period::matvec(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
+    if (a.layout().packing.period > 0) return period::matvec(a, op, alpha, x, beta, y);
     const auto resident_data = resident_terms(a, op);
     const bool mirrored = a.layout().packing.symmetry != Symmetry::none;
     const Update<Product<U, V>> update(alpha, beta);

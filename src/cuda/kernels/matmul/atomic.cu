@@ -32,15 +32,11 @@ struct Pair {
   int64 v, out, first, last;
 };
 
-struct ResidentPairs {
+struct StoredPairs {
   Array diagonals, pairs;
   int64 count = 0, total = 0;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(diagonals);
-    f(pairs);
-  }
+  auto arrays() const { return std::tie(diagonals, pairs); }
 };
 
 template <int Parts, class U, class V>
@@ -73,7 +69,7 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-std::shared_ptr<ResidentPairs> build_pairs(const Plan& plan) {
+std::shared_ptr<StoredPairs> build_pairs(const Plan& plan) {
   const std::vector<Span> spans = spans_of(layout_of(plan.a), plan.op_a);
   const std::vector<Span> spans_b = spans_of(layout_of(plan.b), plan.op_b);
   std::vector<std::vector<std::pair<int64, Pair>>> of_a(spans.size());  // for each diagonal: B's offset and the pair
@@ -102,7 +98,7 @@ std::shared_ptr<ResidentPairs> build_pairs(const Plan& plan) {
   }
   std::sort(diagonals.begin(), diagonals.end(),
             [](const StoredDiagonal& x, const StoredDiagonal& y) { return x.start < y.start; });
-  auto result = std::make_shared<ResidentPairs>();
+  auto result = std::make_shared<StoredPairs>();
   result->count = static_cast<int64>(diagonals.size());
   result->total = diagonals.empty() ? 0 : diagonals.back().start + diagonals.back().length;
   result->diagonals = upload(diagonals);
@@ -110,11 +106,11 @@ std::shared_ptr<ResidentPairs> build_pairs(const Plan& plan) {
   return result;
 }
 
-std::shared_ptr<ResidentPairs> resident(const Plan& plan) {
-  return cached<ResidentPairs>(plan.cache, "atomic", [&] { return build_pairs(plan); });
+std::shared_ptr<StoredPairs> stored_pairs(const Plan& plan) {
+  return cached<StoredPairs>(plan.cache, "atomic", [&] { return build_pairs(plan); });
 }
-void prepare(const Plan& plan) {
-  resident(plan);
+void prepare_atomic(const Plan& plan) {
+  stored_pairs(plan);
   resident_sums(plan);
 }
 
@@ -122,7 +118,7 @@ template <int Parts, class U, class V>
 struct Scatter {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto resident_data = resident(plan);
+    const auto resident_data = stored_pairs(plan);
     const auto sums = resident_sums(plan);
     const int64 count = static_cast<int64>(diagonal_work(plan).sums.sums.size());
     const dim3 grid(blocks(std::min(plan.rows, plan.cols)).x, static_cast<unsigned>(std::min<int64>(count, 65535)));
@@ -141,7 +137,7 @@ struct Split : Scatter<3, U, V> {};
 
 }  // namespace
 
-MatmulRow atomic() { return {"atomic", every_pair<Unsplit, MatmulKernel>(), prepare}; }
-MatmulRow atomic_split() { return {"atomic_split", every_pair<Split, MatmulKernel>(), prepare}; }
+MatmulRow atomic() { return row_of_paper<Unsplit>("atomic", prepare_atomic); }
+MatmulRow atomic_split() { return row_of_paper<Split>("atomic_split", prepare_atomic); }
 
 }  // namespace diagsparse::cuda::matmul

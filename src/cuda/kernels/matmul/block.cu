@@ -147,8 +147,6 @@ struct BlockMatmul {
   }
 };
 
-void prepare(const Plan& plan) { ResidentOrders{plan}; }
-
 }  // namespace
 
 double density_of(const Plan& plan) {
@@ -158,7 +156,10 @@ double density_of(const Plan& plan) {
 }
 
 MatmulRow block() {
-  return {.name = "block", .typed = every_pair<BlockMatmul, MatmulKernel>(), .prepare = prepare, .both_orders = true};
+  return {.name = "block",
+          .typed = every_pair<BlockMatmul, MatmulKernel>(),
+          .prepare = prepare_orders,
+          .both_orders = true};
 }
 
 }  // namespace diagsparse::cuda::matmul

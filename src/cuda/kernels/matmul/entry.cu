@@ -50,24 +50,20 @@ struct ResidentEntries : ResidentSums {
     before = upload(counts);
   }
 
-  template <class F>
-  void visit(const F& f) const {
-    ResidentSums::visit(f);
-    f(before);
-  }
+  auto arrays() const { return std::tie(sums, terms, before); }
 };
 
-std::shared_ptr<ResidentEntries> resident(const Plan& plan) {
+std::shared_ptr<ResidentEntries> resident_entries(const Plan& plan) {
   return cached<ResidentEntries>(plan.cache, "entries",
                                  [&] { return std::make_shared<ResidentEntries>(diagonal_work(plan).sums); });
 }
-void prepare(const Plan& plan) { resident(plan); }
+void prepare_entries(const Plan& plan) { resident_entries(plan); }
 
 template <class U, class V>
 struct EntryMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto resident_data = resident(plan);
+    const auto resident_data = resident_entries(plan);
     launch("matmul entry", entries<U, V>, blocks(resident_data->total), dim3(kBlock), resident_data->sums_begin(),
            resident_data->before.template as<const int64>(), static_cast<int64>(diagonal_work(plan).sums.sums.size()),
            resident_data->total, resident_data->terms_begin(), a.values.as<U>(), plan.op_a.conjugated, b.values.as<V>(),
@@ -77,6 +73,6 @@ struct EntryMatmul {
 
 }  // namespace
 
-MatmulRow entry() { return {"entry", every_pair<EntryMatmul, MatmulKernel>(), prepare}; }
+MatmulRow entry() { return row_of_paper<EntryMatmul>("entry", prepare_entries); }
 
 }  // namespace diagsparse::cuda::matmul

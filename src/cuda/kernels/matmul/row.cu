@@ -49,8 +49,6 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-void prepare(const Plan& plan) { ResidentOrders{plan}; }
-
 template <class U, class V>
 struct RowMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
@@ -78,7 +76,8 @@ struct RowMatmul {
 }  // namespace
 
 MatmulRow row() {
-  return {.name = "row", .typed = every_pair<RowMatmul, MatmulKernel>(), .prepare = prepare, .both_orders = true};
+  return {
+      .name = "row", .typed = every_pair<RowMatmul, MatmulKernel>(), .prepare = prepare_orders, .both_orders = true};
 }
 
 }  // namespace diagsparse::cuda::matmul

@@ -69,10 +69,7 @@ struct ResidentRows {
   Array a_rows, b_rows, b_table, c_labels, c_starts;
   int64 a_count = 0, c_count = 0;
 
-  template <class F>
-  void visit(const F& f) const {
-    for (const Array* array : {&a_rows, &b_rows, &b_table, &c_labels, &c_starts}) f(*array);
-  }
+  auto arrays() const { return std::tie(a_rows, b_rows, b_table, c_labels, c_starts); }
 };
 
 // The rows of op(A), sorted by label. StoredRow k of the transpose is row n - k, shifted: A.T[i, i + k] = A[i + k, i].
@@ -107,20 +104,20 @@ std::shared_ptr<ResidentRows> build_rows(const Plan& plan) {
   return result;
 }
 
-std::shared_ptr<ResidentRows> resident(const Plan& plan) {
+std::shared_ptr<ResidentRows> resident_rows(const Plan& plan) {
   if (!shares_rows(plan.a) || !shares_rows(plan.b)) {
     throw std::invalid_argument(std::string("matmul: kernel \"tiled\" multiplies cdm by cdm, got ") + plan.a->format +
                                 " by " + plan.b->format);
   }
   return cached<ResidentRows>(plan.cache, "tiled", [&] { return build_rows(plan); });
 }
-void prepare(const Plan& plan) { resident(plan); }
+void prepare_rows(const Plan& plan) { resident_rows(plan); }
 
 template <class U, class V>
 struct TiledMatmul {
   static void run(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
     using T = Product<U, V>;
-    const auto resident_data = resident(plan);
+    const auto resident_data = resident_rows(plan);
     const int64 n = plan.rows;
     const dim3 grid(static_cast<unsigned>(ceil_div(n, kTile)),
                     static_cast<unsigned>(ceil_div(resident_data->c_count, kTile)));
@@ -139,6 +136,6 @@ struct TiledMatmul {
 
 }  // namespace
 
-MatmulRow tiled() { return {"tiled", every_pair<TiledMatmul, MatmulKernel>(), prepare}; }
+MatmulRow tiled() { return row_of_paper<TiledMatmul>("tiled", prepare_rows); }
 
 }  // namespace diagsparse::cuda::matmul

@@ -49,10 +49,7 @@ struct ResidentTerms {
       : terms(upload(sums.terms)), count(static_cast<int>(sums.terms.size())), interior(sums.terms, rows) {}
   const Term* terms_begin() const { return terms.as<const Term>(); }
 
-  template <class F>
-  void visit(const F& f) const {
-    f(terms);
-  }
+  auto arrays() const { return std::tie(terms); }
 };
 
 inline std::shared_ptr<ResidentTerms> resident_terms(const Matrix& a, Op op) {

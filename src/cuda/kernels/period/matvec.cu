@@ -8,6 +8,7 @@
 // number each, in shared memory. So nearly all memory traffic is x and y. A thread processes a few rows. The terms of a
 // sum are added in the order of the list, so every run gives the same bits.
 #include "device/dense.cuh"
+#include "device/device_array.hpp"
 #include "device/values.cuh"
 #include "kernels/matvec/blocks.cuh"
 #include "kernels/matvec/packets.cuh"
@@ -201,10 +202,7 @@ struct ResidentSequences {
   explicit ResidentSequences(const std::vector<Sequence>& found)
       : sequences(upload(found)), count(static_cast<int>(found.size())) {}
 
-  template <class F>
-  void visit(const F& f) const {
-    f(sequences);
-  }
+  auto arrays() const { return std::tie(sequences); }
 };
 
 std::shared_ptr<ResidentSequences> sequences_of(const Matrix& a, Op op, const Interior& interior) {
@@ -252,9 +250,13 @@ struct Matvec {
 
 }  // namespace
 
-MatvecKernel matvec(DType a, DType x) {
-  static const Typed<MatvecKernel> typed = every_stored_pair<Matvec, MatvecKernel>();
-  return typed(a, x);
+void matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  static const Typed<MatvecKernel> typed = every_pair<Matvec, MatvecKernel>();
+  if (a.dtype != DType::f16 && a.dtype != DType::bf16) return typed(a.dtype, x.dtype)(a, op, alpha, x, beta, y);
+  // Values of 16 bits, few because of the period, are widened first: the products are the same.
+  const Array values = Array::empty(DType::f32, a.values.shape);
+  assign(DeviceArray::of(a.values), DeviceArray::of(values));
+  matvec(Matrix(a.structure, values), op, alpha, x, beta, y);
 }
 
 }  // namespace diagsparse::cuda::period

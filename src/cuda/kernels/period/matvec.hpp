@@ -5,6 +5,6 @@
 
 namespace diagsparse::cuda::period {
 
-MatvecKernel matvec(DType a, DType x);
+void matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y);
 
 }  // namespace diagsparse::cuda::period

@@ -18,7 +18,7 @@ struct Cut {
 };
 
 __global__ void __launch_bounds__(kBlock)
-    find_first(const std::int64_t* indptr, int64 rows, int64 count, const Cut cut, std::int64_t* first) {
+    find_chunks(const std::int64_t* indptr, int64 rows, int64 count, const Cut cut, std::int64_t* first) {
   const int64 chunk = thread_index();
   if (chunk > count) return;
   const auto begin = [&](int64 i) { return cut.entry * indptr[i] + i; };
@@ -50,7 +50,7 @@ std::shared_ptr<ResidentChunks> chunks_of(const Matrix& a, Op op, const std::str
     const Cut cut = cut_of(rows, result->longest);
     result->count = ceil_div(cut.entry * a.structure->stored() + rows, cut.steps);
     result->first = Array::empty(DType::i64, {result->count + 1});
-    launch("find chunks", find_first, blocks(result->count + 1), dim3(kBlock), index.indptr, rows, result->count, cut,
+    launch("find chunks", find_chunks, blocks(result->count + 1), dim3(kBlock), index.indptr, rows, result->count, cut,
            result->first.as<std::int64_t>());
     return result;
   });

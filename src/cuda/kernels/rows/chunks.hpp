@@ -12,6 +12,8 @@
 // into shared memory.
 #pragma once
 
+#include <tuple>
+
 #include "core/matrix.hpp"
 
 namespace diagsparse::cuda::rows {
@@ -21,10 +23,7 @@ struct ResidentChunks {
   int64 count = 0;
   int64 longest = 0;  // entries of the longest row
 
-  template <class F>
-  void visit(const F& f) const {
-    f(first);
-  }
+  auto arrays() const { return std::tie(first); }
 };
 
 // Chunks of `steps` steps of the rows of op(A); cached with A.

@@ -6,8 +6,8 @@
 // blocks processes every gridDim.y-th column of x. The lanes of a row read neighbouring entries, and the corresponding
 // elements of x through the caches. With one thread per row, neighbouring threads read distant entries; with a warp per
 // row, most threads are idle on short rows. Therefore "threads_per_row" chooses the number of threads by the mean
-// length of the rows. "sequential" is the slow, obvious reference. The order of a sum is fixed, so every run gives the
-// same bits.
+// length of the rows. "sequential", the slow reference, is one thread for all rows. The order of a sum is fixed, so
+// every run gives the same bits.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "kernels/rows/kernels.hpp"
@@ -43,33 +43,17 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-// "sequential": one thread processes all rows.
-template <class U, class V>
-__global__ void gather_sequential(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y,
-                                  int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
-  for (int64 i = 0; i < a.count; ++i) {
-    for (int64 c = 0; c < cols; ++c) {
-      Product<U, V> sum{};
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-        sum += multiply(conjugate_if(conj, a.value(e)), x.data[a.indices[e] * x.row + c * x.col]);
-      }
-      update.one(y.data + i * y.row + c * y.col, sum);
-    }
-  }
-}
-
-template <class U, class V, class Kernel>
-void run_rows(Kernel kernel, dim3 grid, dim3 block, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
+template <int Lanes, class U, class V>
+void run_rows(dim3 grid, dim3 block, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
               const Dense& y) {
-  launch("matvec", kernel, grid, block, Rows<U>::of(a, op), op.conjugated, Block<const V>(x), Block<Product<U, V>>(y),
-         x.cols, Update<Product<U, V>>(alpha, beta));
+  launch("matvec", gather<Lanes, U, V>, grid, block, Rows<U>::of(a, op), op.conjugated, Block<const V>(x),
+         Block<Product<U, V>>(y), x.cols, Update<Product<U, V>>(alpha, beta));
 }
 
 template <int Lanes, class U, class V>
 struct Gather {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    run_rows<U, V>(gather<Lanes, U, V>, blocks_by_columns(y.rows * Lanes, x.cols), dim3(kBlock), a, op, alpha, x, beta,
-                   y);
+    run_rows<Lanes, U, V>(blocks_by_columns(y.rows * Lanes, x.cols), dim3(kBlock), a, op, alpha, x, beta, y);
   }
 };
 template <class U, class V>
@@ -91,17 +75,17 @@ struct Threads {
 template <class U, class V>
 struct Sequential {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    run_rows<U, V>(gather_sequential<U, V>, dim3(1), dim3(1), a, op, alpha, x, beta, y);
+    run_rows<1, U, V>(dim3(1), dim3(1), a, op, alpha, x, beta, y);
   }
 };
 
-void prepare(const Matrix& a, Op op) { rows_of(a, op.transposed); }
+void prepare_rows(const Matrix& a, Op op) { rows_of(a, op.transposed); }
 
 }  // namespace
 
-MatvecRow gather_by_threads() { return {"threads_per_row", every_pair<Threads, MatvecKernel>(), prepare}; }
-MatvecRow gather_by_row() { return {"row", every_pair<Row, MatvecKernel>(), prepare}; }
-MatvecRow gather_by_warp() { return {"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare}; }
-MatvecRow gather_by_one() { return {"sequential", every_pair<Sequential, MatvecKernel>(), prepare}; }
+MatvecRow gather_by_threads() { return {"threads_per_row", every_pair<Threads, MatvecKernel>(), prepare_rows}; }
+MatvecRow gather_by_row() { return {"row", every_pair<Row, MatvecKernel>(), prepare_rows}; }
+MatvecRow gather_by_warp() { return {"warp_per_row", every_pair<Warp, MatvecKernel>(), prepare_rows}; }
+MatvecRow gather_by_one() { return {"sequential", every_pair<Sequential, MatvecKernel>(), prepare_rows}; }
 
 }  // namespace diagsparse::cuda::rows

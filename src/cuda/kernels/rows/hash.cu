@@ -38,10 +38,7 @@ struct ResidentSegments {
   int64 first[kSizes + 2] = {};  // range of the keys of each size
   unsigned multiplier = 0;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(keys);
-  }
+  auto arrays() const { return std::tie(keys); }
 };
 
 __device__ int size_of(int64 entries, int64 of_a) {
@@ -179,7 +176,7 @@ struct Hash {
   }
 };
 
-void prepare(const Plan& plan) { segments_of(plan); }
+void prepare_hash(const Plan& plan) { segments_of(plan); }
 
 }  // namespace
 
@@ -190,6 +187,6 @@ int64 hash_reads(const Plan& plan) {
   return plan.rows > 0 ? inclusive_sum(reads.get(), reads.get(), plan.rows) : 0;
 }
 
-MatmulRow multiply_by_hash() { return {"hash", every_pair<Hash, MatmulKernel>(), prepare}; }
+MatmulRow multiply_by_hash() { return {"hash", every_pair<Hash, MatmulKernel>(), prepare_hash}; }
 
 }  // namespace diagsparse::cuda::rows

@@ -62,16 +62,16 @@ struct CsrMatmul {
   }
 };
 template <class U, class V>
-struct Row : CsrMatmul<Workers::row, U, V> {};
+struct MatmulByRow : CsrMatmul<Workers::row, U, V> {};
 template <class U, class V>
-struct Warp : CsrMatmul<Workers::warp, U, V> {};
+struct MatmulByWarp : CsrMatmul<Workers::warp, U, V> {};
 template <class U, class V>
-struct One : CsrMatmul<Workers::one, U, V> {};
+struct MatmulByOne : CsrMatmul<Workers::one, U, V> {};
 
 }  // namespace
 
-MatmulRow multiply_by_warp() { return {"warp_per_row", every_pair<Warp, MatmulKernel>()}; }
-MatmulRow multiply_by_row() { return {"row", every_pair<Row, MatmulKernel>()}; }
-MatmulRow multiply_by_one() { return {"sequential", every_pair<One, MatmulKernel>()}; }
+MatmulRow multiply_by_warp() { return {"warp_per_row", every_pair<MatmulByWarp, MatmulKernel>()}; }
+MatmulRow multiply_by_row() { return {"row", every_pair<MatmulByRow, MatmulKernel>()}; }
+MatmulRow multiply_by_one() { return {"sequential", every_pair<MatmulByOne, MatmulKernel>()}; }
 
 }  // namespace diagsparse::cuda::rows

@@ -156,10 +156,10 @@ struct Merge {
   }
 };
 
-void prepare(const Matrix& a, Op op) { chunks_of_steps(a, op, kSteps); }
+void prepare_merge(const Matrix& a, Op op) { chunks_of_steps(a, op, kSteps); }
 
 }  // namespace
 
-MatvecRow gather_by_merge() { return {"merge", every_pair<Merge, MatvecKernel>(), prepare}; }
+MatvecRow gather_by_merge() { return {"merge", every_pair<Merge, MatvecKernel>(), prepare_merge}; }
 
 }  // namespace diagsparse::cuda::rows

@@ -33,9 +33,9 @@
 
 namespace diagsparse::cuda::rows {
 
-namespace {
+namespace streams {
 
-using namespace stream;
+namespace {
 
 constexpr int kColumns = 32;                        // most columns of x per block
 constexpr int64 kBlocks = 1024;                     // blocks that fill a GPU
@@ -166,10 +166,12 @@ void prepare(const Matrix& a, Op op) {
 
 }  // namespace
 
+}  // namespace streams
+
 void prepare_transpose(const Matrix& a, Op op) {
-  if (op.transposed) prepare(a, op);
+  if (op.transposed) streams::prepare(a, op);
 }
 
-MatvecRow gather_by_stream() { return {"stream", every_pair<Stream, MatvecKernel>(), prepare}; }
+MatvecRow gather_by_stream() { return {"stream", every_pair<streams::Stream, MatvecKernel>(), streams::prepare}; }
 
 }  // namespace diagsparse::cuda::rows

@@ -10,7 +10,7 @@
 #include "device/lanes.cuh"
 #include "kernels/rows/stream_chunk.cuh"
 
-namespace diagsparse::cuda::rows::stream {
+namespace diagsparse::cuda::rows::streams {
 
 // How a block of columns is divided: `width` neighbouring threads compute 2 * width columns of a row, and a thread
 // block computes `columns` of them.
@@ -151,4 +151,4 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
   }
 }
 
-}  // namespace diagsparse::cuda::rows::stream
+}  // namespace diagsparse::cuda::rows::streams

@@ -4,7 +4,7 @@
 #include "device/dense.cuh"
 #include "kernels/rows/rows.cuh"
 
-namespace diagsparse::cuda::rows::stream {
+namespace diagsparse::cuda::rows::streams {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32, kEach = 4, kProducts = kThreads * kEach;
 constexpr int kLongFactor = 32;                   // ratio of entries to threads above which a row is put on the list
@@ -62,4 +62,4 @@ struct Fetched {
   }
 };
 
-}  // namespace diagsparse::cuda::rows::stream
+}  // namespace diagsparse::cuda::rows::streams

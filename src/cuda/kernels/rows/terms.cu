@@ -21,12 +21,7 @@ struct ResidentTerms {
   Array first, pairs, many;  // int32; left << 32 | right; the entries with many terms
   int64 count = 0;           // number of entries of C
 
-  template <class F>
-  void visit(const F& f) const {
-    f(first);
-    f(pairs);
-    f(many);
-  }
+  auto arrays() const { return std::tie(first, pairs, many); }
 };
 
 // A thread processes a product of a range and writes the entry of C to which it belongs, counted from the first entry
@@ -44,13 +39,13 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 __global__ void __launch_bounds__(kBlock)
-    find_first(const Key* keys, const RowRange range, const int64* indptr, std::int32_t* first) {
+    find_first_terms(const Key* keys, const RowRange range, const int64* indptr, std::int32_t* first) {
   const int64 t = thread_index();
   if (t >= range.count || (t > 0 && keys[t] == keys[t - 1])) return;
   first[indptr[range.first_row] + static_cast<int64>(keys[t])] = static_cast<std::int32_t>(range.first + t);
 }
 
-std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
+std::shared_ptr<ResidentTerms> list_all_terms(const Plan& plan) {
   if (!can_list_terms(plan)) {
     throw std::invalid_argument("matmul: kernel \"terms\" lists fewer than 2^31 products, this one sums " +
                                 std::to_string(plan.work->operations()) + "; \"hash\" needs no lists");
@@ -70,8 +65,8 @@ std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
     sort(keys, width_in_bits(result->count));
     CUDA_CALL(cudaMemcpyAsync(result->pairs.as<Key>() + range.first, keys.position(), 8 * range.count,
                               cudaMemcpyDeviceToDevice, stream()));
-    launch("find first", find_first, blocks(range.count), dim3(kBlock), static_cast<const Key*>(keys.key()), range,
-           indptr, first);
+    launch("find first", find_first_terms, blocks(range.count), dim3(kBlock), static_cast<const Key*>(keys.key()),
+           range, indptr, first);
   }
   end_lists(result->first, list.total());
   result->many = lists_with_many(result->first, result->count);
@@ -79,7 +74,7 @@ std::shared_ptr<ResidentTerms> list_terms(const Plan& plan) {
 }
 
 std::shared_ptr<ResidentTerms> terms_of(const Plan& plan) {
-  return cached<ResidentTerms>(plan.cache, "terms", [&] { return list_terms(plan); });
+  return cached<ResidentTerms>(plan.cache, "terms", [&] { return list_all_terms(plan); });
 }
 
 // Writes an entry of C.
@@ -102,7 +97,7 @@ struct AddTerms {
   }
 };
 
-void prepare(const Plan& plan) { terms_of(plan); }
+void prepare_terms(const Plan& plan) { terms_of(plan); }
 
 }  // namespace
 
@@ -113,6 +108,6 @@ bool can_list_terms(const Plan& plan) {
   return plan.work->operations() < most && plan.a->stored() < most && plan.b->stored() < most;
 }
 
-MatmulRow multiply_by_terms() { return {"terms", every_pair<AddTerms, MatmulKernel>(), prepare}; }
+MatmulRow multiply_by_terms() { return {"terms", every_pair<AddTerms, MatmulKernel>(), prepare_terms}; }
 
 }  // namespace diagsparse::cuda::rows

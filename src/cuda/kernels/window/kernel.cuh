@@ -60,10 +60,7 @@ struct ResidentWindows {
     return ((all + rounds - 1) / rounds + 31) / 32 * 32;
   }
 
-  template <class F>
-  void visit(const F& f) const {
-    f(list);
-  }
+  auto arrays() const { return std::tie(list); }
 };
 
 inline std::shared_ptr<ResidentWindows> windows_of(const Policy& policy, const Matrix& a, Op op, int item, int64 row) {

@@ -19,7 +19,7 @@ from diagsparse._arrays import streams
 from diagsparse._backends.backend import Backend
 from diagsparse._backends.libraries import CUSPARSE
 
-from ..experiment import Prepared
+from ..prepare import Prepared
 
 _BY_ROWS = 0  # CUSPARSE_DIRECTION_ROW: order of the values in a block
 _NON_TRANSPOSE = 0  # CUSPARSE_OPERATION_NON_TRANSPOSE

@@ -33,21 +33,9 @@ from diagsparse._study import gpu_peers, peers
 from diagsparse._study.exactness import MatvecCheck, vector
 from diagsparse.io import read_floats
 
-from ..experiment import (
-    Clock,
-    Contender,
-    Experiment,
-    NamedRow,
-    Prepared,
-    cached_maker,
-    called,
-    fill,
-    matrix_files,
-    on_device,
-    planned_matvec,
-    planned_square,
-    square,
-)
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill, matrix_files
+from ..prepare import Prepared
 from ..square_check import SampledSquare
 from ..timed_columns import Columns
 from .paper_002_matrices import TABLES, Printed, stand_in
@@ -203,37 +191,37 @@ def _products(
 
         return name, recorded, seconds
 
-    yield ours(PLANNED, partial(planned_square, q))
-    yield ours(ONCE, partial(square, q))
-    yield ours(FROM_CSR, partial(called, _partitioned_square, csr, "bytes"))
-    yield ours(PAPERS_PLANNED, partial(planned_square, papers))
-    yield ours(PAPERS_ONCE, partial(square, papers))
-    yield ours(PAPERS_FROM_CSR, partial(called, _partitioned_square, csr, "paper"))
+    yield ours(PLANNED, partial(prepare.planned_square, q))
+    yield ours(ONCE, partial(prepare.square, q))
+    yield ours(FROM_CSR, partial(prepare.called, _partitioned_square, csr, "bytes"))
+    yield ours(PAPERS_PLANNED, partial(prepare.planned_square, papers))
+    yield ours(PAPERS_ONCE, partial(prepare.square, papers))
+    yield ours(PAPERS_FROM_CSR, partial(prepare.called, _partitioned_square, csr, "paper"))
     if where is not CPU or papers.rest.nnz * len(papers.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
-        yield ours(SEGMENTS, partial(planned_square, papers, "segments"))
-    yield ours("csr planned", partial(planned_square, csr))
-    yield ours("csr", partial(square, csr))
+        yield ours(SEGMENTS, partial(prepare.planned_square, papers, "segments"))
+    yield ours("csr planned", partial(prepare.planned_square, csr))
+    yield ours("csr", partial(prepare.square, csr))
     if where is not CPU:
-        yield "cuSPARSE", partial(planned_square, csr, "cusparse"), seconds
+        yield "cuSPARSE", partial(prepare.planned_square, csr, "cusparse"), seconds
         if gpu_peers.cupy() is not None:
-            yield "CuPy csr", lambda: square(csr.to_cupy("csr")), seconds
+            yield "CuPy csr", lambda: prepare.square(csr.to_cupy("csr")), seconds
         return
     theirs = measure.csr32(a)
-    yield "SciPy csr", partial(square, theirs), seconds
+    yield "SciPy csr", partial(prepare.square, theirs), seconds
     if mkl := peers.mkl():
-        yield "MKL csr", partial(called, mkl.dot_product_mkl, theirs, theirs), seconds
+        yield "MKL csr", partial(prepare.called, mkl.dot_product_mkl, theirs, theirs), seconds
 
 
 def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.05, samples=9)
-    z = on_device(x, where)
-    yield f"qband{VECTOR}", partial(planned_matvec, q, z), seconds
-    yield f"csr{VECTOR}", partial(planned_matvec, csr, z), seconds
+    z = prepare.on_device(x, where)
+    yield f"qband{VECTOR}", partial(prepare.planned_matvec, q, z), seconds
+    yield f"csr{VECTOR}", partial(prepare.planned_matvec, csr, z), seconds
     if len(csr._summary().offsets) * a.shape[0] * a.dtype.itemsize <= MUCH * csr.nbytes:
-        yield f"dia{VECTOR}", lambda: planned_matvec(csr.asformat("dia"), z), seconds
+        yield f"dia{VECTOR}", lambda: prepare.planned_matvec(csr.asformat("dia"), z), seconds
     if where is CPU:
         theirs = measure.csr32(a)
-        yield f"SciPy csr{VECTOR}", partial(called, operator.matmul, theirs, x), seconds
+        yield f"SciPy csr{VECTOR}", partial(prepare.called, operator.matmul, theirs, x), seconds
 
 
 TABLES_002 = Experiment(

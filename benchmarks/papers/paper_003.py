@@ -34,9 +34,10 @@ from diagsparse._matrix.registry import format_named
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._study.exactness import MatvecCheck, vector
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, Report, called, fill, on_device, planned_matvec
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, Report, fill
 from ..timed_columns import Columns
-from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, SLICES, TABLE_10_ORDER, draw, tables
+from .paper_003_tables import BLOCKS, BYTES, PAPER, SHORT, SLICES, TABLE_10_ORDER, draw, tables
 
 ORDER = 32_768
 LAYOUTS: dict[str, dict[str, int]] = {"sell": {"slice_height": 1024}}  # in addition to the boundary of ellcsr
@@ -100,29 +101,33 @@ def _error(where: Backend, check: MatvecCheck, y: Any) -> float:
 
 def _contenders(a: Any, where: Backend, row: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> Iterator[Contender]:
     counts, host, seconds = row["counts"], vector(row["n"], np.float64), Clock(where)
-    csr, x = array(a, "csr", device=where.name), on_device(host, where)
+    csr, x = array(a, "csr", device=where.name), prepare.on_device(host, where)
     for format in formats:
         layout = LAYOUTS.get(format, {}) | ({"boundary": counts["width"]} if format == "ellcsr" else {})
         predicted = _predicted(csr, format, layout)
         A = csr if format == "csr" else csr.asformat(format, **layout)
         if format in BYTES:
-            row["nbytes"][format] = {"paper": _formula(format, counts, A), "told": predicted, "allocated": A.nbytes}
+            row["nbytes"][format] = {
+                "paper": _formula(format, counts, A),
+                "predicted": predicted,
+                "allocated": A.nbytes,
+            }
         for name, kernel in _kernels(A):
-            yield name, partial(planned_matvec, A, x, kernel), seconds
+            yield name, partial(prepare.planned_matvec, A, x, kernel), seconds
     if where is CPU:
-        yield SCIPY, partial(called, operator.matmul, a, host), seconds
+        yield "SciPy csr", partial(prepare.called, operator.matmul, a, host), seconds
     elif "sell" in formats:  # with the slice height that needs the fewest bytes
-        yield "cuSPARSE sell", lambda: planned_matvec(csr.asformat("sell"), x, "cusparse"), seconds
+        yield "cuSPARSE sell", lambda: prepare.planned_matvec(csr.asformat("sell"), x, "cusparse"), seconds
 
 
 def _short(a: Any, where: Backend, row: dict[str, Any]) -> Iterator[Contender]:
     """Yield ellcsr with 16-bit and 8-bit columns and the values of `a`."""
-    csr, x = array(a, "csr", device=where.name), on_device(vector(row["n"], np.float64), where)
+    csr, x = array(a, "csr", device=where.name), prepare.on_device(vector(row["n"], np.float64), where)
     for name, (bits, values) in SHORT.items():
         if values == a.dtype:
             A = csr.asformat("ellcsr", boundary=row["counts"]["width"], column_bits=bits)
             row.setdefault("short", {})[name] = A.nbytes
-            yield name, partial(planned_matvec, A, x, ""), Clock(where)
+            yield name, partial(prepare.planned_matvec, A, x, ""), Clock(where)
 
 
 def _counts(a: Any) -> dict[str, Any]:
@@ -162,7 +167,10 @@ def _formula(format: str, counts: dict[str, Any], A: SparseArray) -> int:
 def _agree(row: dict[str, Any]) -> bool:
     """Return whether the predictions are exact, and agree with the paper's formulas except for 8-byte pointers."""
     pointers = 8 * (row.get("rows", row["n"]) + 1)
-    return all(b["told"] == b["allocated"] and abs(b["told"] - b["paper"]) <= pointers for b in row["nbytes"].values())
+    return all(
+        b["predicted"] == b["allocated"] and abs(b["predicted"] - b["paper"]) <= pointers
+        for b in row["nbytes"].values()
+    )
 
 
 def _kernels(A: SparseArray) -> Iterator[tuple[str, str]]:

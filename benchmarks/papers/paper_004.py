@@ -34,22 +34,12 @@ from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._study import gpu_clock
 from diagsparse._study.exactness import MatvecCheck, vector
 
-from ..experiment import (
-    Clock,
-    Contender,
-    Experiment,
-    NamedRow,
-    cached_maker,
-    fill,
-    on_device,
-    planned_matvec,
-    planned_square,
-    square,
-)
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill
 from ..square_check import SampledSquare
 from ..timed_columns import Columns
 from . import paper_004_peers
-from .paper_004_columns import BY_RULE, CSR, FACTOR_BITS, FINAL, LARGE, PLANNED, STAGED, VECTOR
+from .paper_004_columns import BY_RULE, FACTOR_BITS, FINAL, LARGE, PLANNED, STAGED, VECTOR
 from .paper_004_matrices import FILL_BINS, Matrix, matrices
 from .paper_004_plots import draw
 from .paper_004_tables import head, tables
@@ -85,7 +75,7 @@ def _run(
         "blocks_by_fill": np.histogram(np.diff(where.host(A.value_indptr)), FILL_BINS)[0].tolist(),
         "thesis": asdict(matrix.printed) if matrix.printed else None,
         "kernels": {op: list(A.kernels(op)) for op in ("matmul", "matvec")},
-        "nbytes": {"bmsparse": A.nbytes, CSR: csr.nbytes},
+        "nbytes": {"bmsparse": A.nbytes, "csr": csr.nbytes},
         "bandwidth": gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32),
     }  # fmt: skip
     if matrix.printed:
@@ -115,8 +105,8 @@ def _fill_squares(
 
 def _square(A: bmsparse_array, kernel: str, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.1, samples=7)
-    yield kernel, partial(square, A, kernel), seconds
-    yield f"{kernel}{PLANNED}", partial(planned_square, A, kernel), seconds
+    yield kernel, partial(prepare.square, A, kernel), seconds
+    yield f"{kernel}{PLANNED}", partial(prepare.planned_square, A, kernel), seconds
 
 
 def _rounded_error(check: SampledSquare, kernel: str, C: SparseArray) -> float:
@@ -140,17 +130,17 @@ def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Bac
     seconds = Clock(where, budget=0.1, samples=7)
     for kernel in kernels:
         yield from _square(A, kernel, where)
-    yield BY_RULE, partial(square, A), seconds
-    yield CSR, partial(square, csr), seconds
-    yield f"{CSR}{PLANNED}", partial(planned_square, csr), seconds
+    yield BY_RULE, partial(prepare.square, A), seconds
+    yield "csr", partial(prepare.square, csr), seconds
+    yield f"csr{PLANNED}", partial(prepare.planned_square, csr), seconds
 
 
 def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.05, samples=9)
-    z = on_device(x, where)
+    z = prepare.on_device(x, where)
     for kernel in A.kernels("matvec"):
-        yield f"{kernel}{VECTOR}", partial(planned_matvec, A, z, kernel), seconds
-    yield f"{CSR}{VECTOR}", partial(planned_matvec, csr, z), seconds
+        yield f"{kernel}{VECTOR}", partial(prepare.planned_matvec, A, z, kernel), seconds
+    yield f"csr{VECTOR}", partial(prepare.planned_matvec, csr, z), seconds
 
 
 TABLES_004 = Experiment(

@@ -16,7 +16,7 @@ from diagsparse._backends.backend import CPU, Backend, get_backend
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._products.matvec_plan import MatvecPlan
 from diagsparse._products.plans import MatmulPlan
-from diagsparse._study import gpu_clock, gpu_peers, steps
+from diagsparse._study import gpu_clock, peers, steps
 from diagsparse._study.bench_command import Benchmark
 from diagsparse._study.bench_summary import Pair
 from diagsparse._study.comparison import finite
@@ -197,7 +197,7 @@ def kernel_of(call: Callable[[], Any]) -> dict[str, str]:
 def gpu_squares(csr: SparseArray, clock: Clock, cusparse: str = "cuSPARSE csr") -> Iterator[Contender]:
     """Yield A A by cuSPARSE, planned, and by CuPy, in the memory of our csr on a GPU."""
     yield cusparse, partial(prepare.planned_square, csr, "cusparse"), clock
-    if gpu_peers.cupy() is not None:
+    if peers.cupy() is not None:
         yield "CuPy csr", lambda: prepare.square(csr.to_cupy("csr")), clock
 
 

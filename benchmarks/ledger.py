@@ -11,7 +11,7 @@ from typing import Any
 from diagsparse._backends.backend import CPU
 from diagsparse._matrix.registry import FORMATS
 from diagsparse._show import columns
-from diagsparse._study import bench, bench_cuda
+from diagsparse._study import bench_cases
 from diagsparse._study.commands import main
 
 from .commands import EXPERIMENTS
@@ -108,8 +108,7 @@ def _is_command(command: str) -> bool:
         case ["python", "-m", "benchmarks", name, *_]:
             return name in EXPERIMENTS
         case ["diagsparse", "bench", name, *options]:
-            cases = bench_cuda.CASES if "cuda" in options else bench.CASES
-            return name in {case.group for case in cases}
+            return name in {case.group for case in bench_cases.CASES["cuda" if "cuda" in options else "cpu"]}
         case ["diagsparse", name, *_]:
             return name != "bench" and name in main.commands
         case [*_, path]:

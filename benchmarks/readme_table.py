@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from diagsparse._show import columns
-from diagsparse._study import bench_cuda_tables, bench_tables
-from diagsparse._study.titles import is_cusparse
+from diagsparse._study import bench_tables
+from diagsparse._study.timed_rows import is_ours
+from diagsparse._study.titles import is_cusparse, library
 
 RESULTS = Path(__file__).parent / "results"
 CHOSEN = (  # file, case, threads
@@ -18,15 +19,13 @@ CHOSEN = (  # file, case, threads
     ("cpu-2-cores", "small-product", 1),
     ("h200", "stencil-7-256", None),
 )
-NAMES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE"}
 HEAD = ["operation", "matrix", "on", "`hm`", "csr", "fastest other", "times as fast"]
 
 
 def markdown() -> str:
     """Return the machines and the table."""
     reports = {name: json.loads((RESULTS / f"{name}.json").read_text()) for name, _, _ in CHOSEN}
-    tables = {True: bench_cuda_tables, False: bench_tables}
-    machines = [f"- {tables[one.get('device') == 'cuda'].machine(one)}." for one in reports.values()]
+    machines = [f"- {bench_tables.machine(one)}." for one in reports.values()]
     cells = [HEAD]
     for name, case, threads in CHOSEN:
         rows = [row for row in reports[name]["rows"] if row["case"] == case and row.get("threads") == threads]
@@ -38,7 +37,7 @@ def _cells(rows: list[dict[str, Any]], threads: int | None) -> list[str]:
     """Return a row of the table: the fastest call of hm without a plan, or the fastest kernel on a GPU."""
     right = [row for row in rows if row["ok"] and not row["kernel"].startswith("planned")]
     hm = _fastest(row for row in right if row["format"] == "hm")
-    others = [row for row in right if row["library"] != "diagsparse" or is_cusparse(row["kernel"])]
+    others = [row for row in right if not is_ours(row)]
     csr = next(row for row in others if row["library"] in ("scipy", "cupy") and row["format"] == "csr")
     best = _fastest(others)
     size = "" if "^" in hm["what"] else f", n = {hm['shape'][0]}"
@@ -55,4 +54,4 @@ def _fastest(rows: Any) -> dict[str, Any]:
 
 
 def _library(row: dict[str, Any]) -> str:
-    return f"{NAMES[row['library']]} {row['format']}"
+    return "cuSPARSE " * is_cusparse(row["kernel"]) + library(row)

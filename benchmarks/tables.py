@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from diagsparse._show import columns
-from diagsparse._study import bench_cuda_tables
+from diagsparse._study.bench_tables import Columns, devices, table
 from diagsparse._study.steps import ended
 
+__all__ = ["Columns", "table"]  # for the experiments
+
 Row = dict[str, Any]
-Columns = Mapping[str, str | Callable[[Row], str]]
-"""The values of a table by their headers: format strings for the fields of a row, or functions of a row."""
 Tables = Iterable[tuple[str, list[list[str]]]]  #: titles, if any, and rows of cells, the header first
 
 
 # ---- rows and columns -----------------------------------------------------------------------------------------------
-def table(rows: Iterable[Row], columns: Columns) -> list[list[str]]:
-    """Return the header, and the cells of each row."""
-    values = [partial(_formatted, value) if isinstance(value, str) else value for value in columns.values()]
-    return [list(columns), *([value(row) for value in values] for row in rows)]
-
-
-def _formatted(text: str, row: Row) -> str:
-    return text.format_map(row)
-
-
 def select(report: Row, **fields: Any) -> list[Row]:
     """Return the rows with these fields."""
     return [row for row in report["rows"] if all(row.get(name) == value for name, value in fields.items())]
@@ -96,7 +86,7 @@ def with_fraction(time: float, moved: int, bandwidth: float) -> str:
 # ---- reports --------------------------------------------------------------------------------------------------------
 def machine(report: Row, dtypes: str = "float64") -> str:
     """Return a line: the hardware, versions, dtypes, the date, and whether other work disturbed the run."""
-    gpu = [bench_cuda_tables.devices(report)] if report["device"] == "cuda" else []
+    gpu = [devices(report)] if report["device"] == "cuda" else []
     size = ", small sizes (--quick)" if report["quick"] else ""
     parts = [*gpu, report["hardware"]["cpu"], f"SciPy {report['versions']['scipy']}", f"{dtypes}{size}"]
     return "; ".join([*parts, *run_of(report)])

@@ -29,14 +29,14 @@ from diagsparse._formats import bands
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._products.profile import clock
-from diagsparse._study import gpu_peers, peers
+from diagsparse._study import peers
 from diagsparse._study.exactness import MatvecCheck, vector
+from diagsparse._study.sampled import SampledMatmul
 from diagsparse.io import read_floats
 
 from .. import prepare
 from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill, matrix_files
 from ..prepare import Prepared
-from ..square_check import SampledSquare
 from ..timed_columns import Columns
 from .paper_002_matrices import TABLES, Printed, stand_in
 from .paper_002_tables import (
@@ -137,7 +137,7 @@ def _run(one: Matrix, make: Callable[[], Operand], dtype: str, where: Backend) -
         "paper": asdict(one.printed) if one.printed else None,
         "partitions": _partitions(csr, {"bytes": q.offsets, "paper": papers.offsets, "built": operand.built}),
     }  # fmt: skip
-    fill(row, _products(a, csr, q, papers, where, row), SampledSquare(a))
+    fill(row, _products(a, csr, q, papers, where, row), SampledMatmul(a, a))
     x = vector(a.shape[1], a.dtype)
     check_vector = MatvecCheck(a, x)
     fill(row, _vectors(a, csr, q, x, where), lambda y: check_vector(where.host(y)))
@@ -203,7 +203,7 @@ def _products(
     yield ours("csr", partial(prepare.square, csr))
     if where is not CPU:
         yield "cuSPARSE", partial(prepare.planned_square, csr, "cusparse"), seconds
-        if gpu_peers.cupy() is not None:
+        if peers.cupy() is not None:
             yield "CuPy csr", lambda: prepare.square(csr.to_cupy("csr")), seconds
         return
     theirs = measure.csr32(a)

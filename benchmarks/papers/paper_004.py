@@ -33,10 +33,10 @@ from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._study import gpu_clock
 from diagsparse._study.exactness import MatvecCheck, vector
+from diagsparse._study.sampled import SampledMatmul
 
 from .. import prepare
 from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill
-from ..square_check import SampledSquare
 from ..timed_columns import Columns
 from . import paper_004_peers
 from .paper_004_columns import BY_RULE, FACTOR_BITS, FINAL, LARGE, PLANNED, STAGED, VECTOR
@@ -94,7 +94,7 @@ def _fill_squares(
     row: dict[str, Any], a: sp.csr_array, csr: SparseArray, A: bmsparse_array, kernels: list[str], where: Backend
 ) -> None:
     """Add the times of A A by these kernels, by the default kernel, in csr, and by the other libraries."""
-    check = SampledSquare(a)
+    check = SampledMatmul(a, a)
     exact = [kernel for kernel in kernels if kernel not in FACTOR_BITS]
     contenders = chain(_squares(exact, csr, A, where), paper_004_peers.squares(a, csr, A, where))
     fill(row, contenders, check)
@@ -109,7 +109,7 @@ def _square(A: bmsparse_array, kernel: str, where: Backend) -> Iterator[Contende
     yield f"{kernel}{PLANNED}", partial(prepare.planned_square, A, kernel), seconds
 
 
-def _rounded_error(check: SampledSquare, kernel: str, C: SparseArray) -> float:
+def _rounded_error(check: SampledMatmul, kernel: str, C: SparseArray) -> float:
     """Return the error divided by its bound, which is larger than for float32 if the factors are rounded."""
     return check(C) * float(np.finfo(np.float32).eps) / 2.0 ** (1 - FACTOR_BITS[kernel])
 

@@ -37,7 +37,6 @@ from diagsparse._study.sampled import SampledMatmul
 from .. import prepare
 from ..experiment import Clock, Contender, Experiment, NamedRow, Report, fill, gpu_squares
 from ..prepare import Prepared
-from ..square_check import SampledSquare
 from ..timed_columns import Columns
 from .hamiltonians_tables import EVOLVED, FORMATS, HALF, OPERATIONS, SQUARE, VECTOR, draw, head, tables
 
@@ -112,7 +111,7 @@ def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Backend)
         return row
     series = _Series(csr)
     row["steps"] = len(series.coefficients) - 1
-    fill(row, _squares(host, csr, formats, sites, where, clock), SampledSquare(csr))
+    fill(row, _squares(host, csr, formats, sites, where, clock), SampledMatmul(csr, csr))
     half = SampledMatmul(host, host, triangle="upper")
     fill(row, _halves(formats, where, clock), half)
     fill(row, _evolved(csr, formats, series, where, clock), _on_host(series.check(csr), where))

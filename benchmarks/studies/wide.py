@@ -24,13 +24,13 @@ from diagsparse._backends.backend import CPU, Backend
 from diagsparse._matrix.construct import array
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
-from diagsparse._study import gpu_peers, peers
+from diagsparse._study import peers
+from diagsparse._study.sampled import SampledMatmul
 
 from .. import prepare
 from ..experiment import Clock, Contender, Experiment, NamedRow, fill, gpu_squares
 from ..pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, curves, label, legend, new_figure
 from ..prepare import Prepared
-from ..square_check import SampledSquare
 from ..tables import Row, Tables, fastest, machine, select, table, timed, times
 from ..timed_columns import Columns
 
@@ -84,7 +84,7 @@ def _run(case: Case, dtype: str, rates: dict[str, float], quick: bool, where: Ba
         "what": case.what, "order": case.order, "dtype": dtype, "diagonals": len(host.offsets),
         "multiply_adds": _multiply_adds(host), "dense_rate": rates[dtype], "kernels": {},
     }  # fmt: skip
-    fill(row, _contenders(host, csr, row, where, clock), SampledSquare(csr))
+    fill(row, _contenders(host, csr, row, where, clock), SampledMatmul(csr, csr))
     return row
 
 
@@ -114,7 +114,7 @@ def _dense_rate(dtype: str, quick: bool, where: Backend, clock: Clock) -> float:
     n = _DENSE_QUICK if quick else _DENSE if where is CPU else _DENSE_GPU
     a = np.random.default_rng(0).random((n, n)).astype(dtype)
     if where is not CPU:
-        if (cupy := gpu_peers.cupy()) is None:
+        if (cupy := peers.cupy()) is None:
             return 0.0
         on_gpu, out = cupy.asarray(a), cupy.empty((n, n), dtype)
         return 2 * n**3 / clock(partial(cupy.matmul, on_gpu, on_gpu, out=out))

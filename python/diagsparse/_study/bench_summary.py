@@ -82,7 +82,7 @@ def text(summary: dict[str, Any]) -> str:
         cells = [[row[0], who, *row[1:]] for row, who in zip([["", "rows", *peers, "best", "worst"], *rows], ours)]
         lines += columns.columns(cells, "<<>" + ">" * len(peers) + "<<")
     else:
-        lines.append("no row of ours stands beside a peer's")
+        lines.append("no time of diagsparse can be compared with that of a peer")
     failed = summary["failed"]
     lines.append(f"failed or wrong: {len(failed) or 'nothing'}")
     lines += [f"  {what[:110]}" for what in failed[:_SHOWN]]

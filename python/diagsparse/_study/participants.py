@@ -11,7 +11,7 @@ from .._backends.backend import CPU, Backend
 from .._matrix.sparse_array import SparseArray
 from .._products.plans import MatmulPlan
 from ..measure import Contender, Progress, Timing
-from . import gpu_clock, gpu_peers, peers
+from . import gpu_clock, peers
 
 _ON_CPU = ("scipy", "mkl")
 _SAMPLES = 15  # measurements of a call on a GPU
@@ -29,7 +29,7 @@ def missing(name: str, where: Backend) -> str:
         return "available on a GPU only"
     if name == "mkl" and peers.mkl() is None:
         return "MKL or sparse_dot_mkl is not installed"
-    if name == "cupy" and gpu_peers.cupy() is None:
+    if name == "cupy" and peers.cupy() is None:
         return "CuPy is not installed"
     return ""
 
@@ -104,7 +104,7 @@ def _others(
     operands = ours, x if vector else ours
     if "cusparse" in names:
         yield Contender("cusparse", "csr", "", measure.by_kernel(*operands, "cusparse").call, operands)
-    for library, format, _, prepare in gpu_peers.contenders(op, 0, lambda _: operands) if "cupy" in names else ():
+    for library, format, _, prepare in peers.on_gpu(op, 0, lambda _: operands) if "cupy" in names else ():
         if (library, format) == ("cupy", "csr"):
             yield Contender(library, format, "", prepare(), operands)
 

@@ -53,15 +53,15 @@ def draw(report: Row) -> Any:
     families = distinct(report["rows"], "what")
     figure = new_figure(2.6 * len(families) + 1.4, 7.2)
     axes = figure.subplots(len(OPERATIONS), len(families), squeeze=False, sharex=True, sharey="row")
-    for (operation, title), line in zip(OPERATIONS.items(), axes, strict=True):
+    for i, (operation, title) in enumerate(OPERATIONS.items()):
         series = {
             name: (milliseconds(name + operation), ".-" if name in FORMATS else ".--", color)
             for name, color in zip((*FORMATS, *PEERS), _COLORS, strict=True)
         }
-        for ax, (family,) in zip(line, families, strict=True):
+        for ax, (family,) in zip(axes[i], families, strict=True):
             curves(ax, select(report, what=family), lambda row: row["sites"], series, lw=1.2)
-            label(ax, x="sites" * (line is axes[-1]), title=family * (line is axes[0]), log="y")
+            label(ax, x="sites" * (i == len(OPERATIONS) - 1), title=family * (i == 0), log="y")
             ax.set_xticks([sites for (sites,) in sorted(distinct(report["rows"], "sites"))])
-        line[0].set_ylabel(f"{title} (ms)")
+        axes[i][0].set_ylabel(f"{title} (ms)")
     legend(figure, "outside right center")
     return figure

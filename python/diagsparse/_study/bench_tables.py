@@ -103,6 +103,11 @@ def _cases(report: Row) -> Iterator[Case]:
         yield list(rows)
 
 
+def _joined(case: Case) -> Row:
+    """Return the fields that all rows of a case have in common, with the ``rows``."""
+    return case[0] | {"rows": case}
+
+
 # ---- values -------------------------------------------------------------------------------------------------------
 def _time(row: Row) -> float:
     return row["seconds"]  # type: ignore[no-any-return]
@@ -110,6 +115,10 @@ def _time(row: Row) -> float:
 
 def _seconds(row: Row | None) -> str:
     return columns.seconds(row["seconds"]) if row and row["seconds"] else ""
+
+
+def _operation(row: Row) -> str:
+    return _OPS[row["op"]]
 
 
 def _error(row: Row) -> str:
@@ -164,19 +173,17 @@ def _cpu_summary(report: Row) -> str:
     """Return a table of `hm`, SciPy and MKL for all cases."""
     present = set(map(label, report["rows"]))
     labels = [name for name in ("hm", "hm planned", "SciPy dia", "SciPy csr", "MKL csr") if name in present]
-    operation: Columns = {"operation": lambda case: _OPS[case[0]["op"]]}
-    return _cpu_table(_cases(report), labels, operation, {"of read bandwidth": "fraction"})
+    return _cpu_table(_cases(report), labels, {"operation": _operation}, {"of read bandwidth": "fraction"})
 
 
 def _cpu_table(cases: Iterable[Case], labels: Iterable[str], first: Columns, fractions: dict[str, str]) -> str:
     """Return a Markdown table: the times of `labels`, and the ratios of `hm`."""
 
-    def of_hm(value: Callable[[str, Row], str], key: str) -> Callable[[Case], str]:
-        return lambda case: value(key, next(row for row in case if row["format"] == "hm"))
+    def of_hm(value: Callable[[str, Row], str], key: str) -> Callable[[Row], str]:
+        return lambda first: value(key, next(row for row in first["rows"] if row["format"] == "hm"))
 
-    cells = table(cases, {
-        **first, "matrix": lambda case: "{what}, n = {shape[0]}, {diagonals} diagonals".format_map(case[0]),
-        "threads": lambda case: str(case[0]["threads"]),
+    cells = table(map(_joined, cases), {
+        **first, "matrix": "{what}, n = {shape[0]}, {diagonals} diagonals", "threads": "{threads}",
         **{name: partial(_labelled, name) for name in labels},
         **{f"hm {name}": of_hm(_times, key) for name, key in _RATIOS.items()},
         **{name: of_hm(_digits, key) for name, key in fractions.items()},
@@ -185,8 +192,8 @@ def _cpu_table(cases: Iterable[Case], labels: Iterable[str], first: Columns, fra
     return columns.markdown(cells, "<" * words + ">" * (len(cells[0]) - words))
 
 
-def _labelled(name: str, case: Case) -> str:
-    return _seconds(next((row for row in case if label(row) == name), None))
+def _labelled(name: str, first: Row) -> str:
+    return _seconds(next((row for row in first["rows"] if label(row) == name), None))
 
 
 def _cpu_pairs(case: Case) -> Iterator[Pair]:
@@ -226,12 +233,11 @@ def _gpu_summary(report: Row) -> str:
     if any(row["library"] == "nvmath" for row in report["rows"]):
         others["nvmath dia"] = lambda row: row["library"] == "nvmath"
 
-    def of_best(value: Callable[[Row], str]) -> Callable[[Case], str]:
-        return lambda case: value(best) if (best := _fastest(case, *_DIAGONALS)) else ""
+    def of_best(value: Callable[[Row], str], *formats: str) -> Callable[[Row], str]:
+        return lambda first: value(best) if (best := _fastest(first["rows"], *formats or _DIAGONALS)) else ""
 
-    cells = table(_cases(report), {
-        **{name: partial(_of_first, value) for name, value in _PRODUCT.items()},
-        **{format: partial(_best_seconds, format) for format in _DIAGONALS},
+    cells = table(map(_joined, _cases(report)), {
+        **_PRODUCT, **{format: of_best(_seconds, format) for format in _DIAGONALS},
         **{name: partial(_best_outcome, fits) for name, fits in others.items()},
         "best vs cuSPARSE": of_best(partial(_times, "vs_cusparse")), "of copy": of_best(_of_copy),
         **({"counterpart": of_best(_named_counterpart)} if _has_counterparts(report) else {}),
@@ -256,16 +262,8 @@ def _fastest(case: Case, *formats: str) -> Row | None:
     return min(mine, key=_time, default=None)
 
 
-def _of_first(value: Callable[[Row], str], case: Case) -> str:
-    return value(case[0])
-
-
-def _best_seconds(format: str, case: Case) -> str:
-    return _seconds(_fastest(case, format))
-
-
-def _best_outcome(fits: Callable[[Row], bool], case: Case) -> str:
-    best = min(filter(fits, case), key=lambda row: row["seconds"] if row["ok"] else inf, default=None)
+def _best_outcome(fits: Callable[[Row], bool], first: Row) -> str:
+    best = min(filter(fits, first["rows"]), key=lambda row: row["seconds"] if row["ok"] else inf, default=None)
     return _outcome(best) if best else ""
 
 
@@ -296,7 +294,5 @@ def _name(row: Row) -> str:
     return str(row["format"] if row["library"] == "diagsparse" else f"{row['library']} {row['format']}")
 
 
-_PRODUCT: dict[str, Callable[[Row], str]] = {
-    "operation": lambda row: _OPS[row["op"]], "matrix": "{what}, {diagonals} diagonals".format_map,
-}  # fmt: skip
+_PRODUCT: Columns = {"operation": _operation, "matrix": "{what}, {diagonals} diagonals"}
 _FRACTIONS: Columns = {"vs cuSPARSE": partial(_times, "vs_cusparse"), "of copy": _of_copy}

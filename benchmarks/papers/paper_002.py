@@ -35,7 +35,7 @@ from diagsparse._study.sampled import SampledMatmul
 from diagsparse.io import read_floats
 
 from .. import prepare
-from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill, matrix_files
+from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill, gpu_squares, matrix_files
 from ..prepare import Prepared
 from ..timed_columns import Columns
 from .paper_002_matrices import TABLES, Printed, stand_in
@@ -139,8 +139,7 @@ def _run(one: Matrix, make: Callable[[], Operand], dtype: str, where: Backend) -
     }  # fmt: skip
     fill(row, _products(a, csr, q, papers, where, row), SampledMatmul(a, a))
     x = vector(a.shape[1], a.dtype)
-    check_vector = MatvecCheck(a, x)
-    fill(row, _vectors(a, csr, q, x, where), lambda y: check_vector(where.host(y)))
+    fill(row, _vectors(a, csr, q, x, where), MatvecCheck(a, x))
     row["stages"] = _stages(csr, PLANNED in row["failed"], partition="bytes")
     row["algorithm"] = _stages(csr, not row["times"].get(SEGMENTS), "segments", partition="paper")
     return row
@@ -179,7 +178,7 @@ def _partitioned_square(csr: SparseArray, partition: str) -> SparseArray:
 def _products(
     a: Any, csr: SparseArray, q: SparseArray, papers: SparseArray, where: Backend, row: dict[str, Any]
 ) -> Iterator[Contender]:
-    seconds = Clock(where, budget=0.1, samples=7)
+    clock = Clock(where, budget=0.1, samples=7)
 
     def ours(name: str, prepare: Callable[[], Prepared]) -> Contender:
         def recorded() -> Prepared:
@@ -189,7 +188,7 @@ def _products(
                 row["product_nnz"] = C.nnz
             return call, C
 
-        return name, recorded, seconds
+        return name, recorded, clock
 
     yield ours(PLANNED, partial(prepare.planned_square, q))
     yield ours(ONCE, partial(prepare.square, q))
@@ -202,26 +201,24 @@ def _products(
     yield ours("csr planned", partial(prepare.planned_square, csr))
     yield ours("csr", partial(prepare.square, csr))
     if where is not CPU:
-        yield "cuSPARSE", partial(prepare.planned_square, csr, "cusparse"), seconds
-        if peers.cupy() is not None:
-            yield "CuPy csr", lambda: prepare.square(csr.to_cupy("csr")), seconds
+        yield from gpu_squares(csr, clock, "cuSPARSE")
         return
     theirs = measure.csr32(a)
-    yield "SciPy csr", partial(prepare.square, theirs), seconds
+    yield "SciPy csr", partial(prepare.square, theirs), clock
     if mkl := peers.mkl():
-        yield "MKL csr", partial(prepare.called, mkl.dot_product_mkl, theirs, theirs), seconds
+        yield "MKL csr", partial(prepare.called, mkl.dot_product_mkl, theirs, theirs), clock
 
 
 def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Backend) -> Iterator[Contender]:
-    seconds = Clock(where, budget=0.05, samples=9)
+    clock = Clock(where, budget=0.05, samples=9)
     z = prepare.on_device(x, where)
-    yield f"qband{VECTOR}", partial(prepare.planned_matvec, q, z), seconds
-    yield f"csr{VECTOR}", partial(prepare.planned_matvec, csr, z), seconds
+    yield f"qband{VECTOR}", partial(prepare.planned_matvec, q, z), clock
+    yield f"csr{VECTOR}", partial(prepare.planned_matvec, csr, z), clock
     if len(csr._summary().offsets) * a.shape[0] * a.dtype.itemsize <= MUCH * csr.nbytes:
-        yield f"dia{VECTOR}", lambda: prepare.planned_matvec(csr.asformat("dia"), z), seconds
+        yield f"dia{VECTOR}", lambda: prepare.planned_matvec(csr.asformat("dia"), z), clock
     if where is CPU:
         theirs = measure.csr32(a)
-        yield f"SciPy csr{VECTOR}", partial(prepare.called, operator.matmul, theirs, x), seconds
+        yield f"SciPy csr{VECTOR}", partial(prepare.called, operator.matmul, theirs, x), clock
 
 
 TABLES_002 = Experiment(

@@ -84,9 +84,8 @@ def _run(
     elif dtype == DTYPES[0] and a.shape[0] > LARGE * scale:
         _fill_squares(row, a, csr, A, [kernel for kernel in A.kernels("matmul") if kernel == FINAL], where)
     x = vector(a.shape[1], a.dtype)
-    check = MatvecCheck(a, x)
     contenders = chain(_vectors(csr, A, x, where), paper_004_peers.vectors(a, csr, A, x, where))
-    fill(row, contenders, lambda y: check(where.host(y)))
+    fill(row, contenders, MatvecCheck(a, x))
     return row
 
 

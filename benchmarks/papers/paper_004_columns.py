@@ -11,10 +11,7 @@ PLANNED, VECTOR = " planned", ", A x"  #: ends of the names of columns
 BY_RULE = "A @ A"
 MKL_BSR = "MKL bsr 2 x 2"
 OTHERS = ("MKL csr", MKL_BSR, "CuPy csr")  #: with which squares of all matrices are compared
-PEERS = {
-    "cuda": ("CuPy csr", "cuSPARSE"),
-    "cpu": ("SciPy csr",),
-}  #: the first with times is compared
+PEERS = {"cuda": ("CuPy csr", "cuSPARSE"), "cpu": ("SciPy csr",)}  #: the first with times is compared
 LISTS = ("baseline", "indexed", "segmented_sort", "adaptive", "short_segments")  #: they differ in the list of tasks
 STAGED = (*LISTS, *MULTIPLIED)
 FINAL = "tc_2tsk"  #: the kernel closest to the final version of the thesis: tensor cores, and a choice of the sort

@@ -31,7 +31,7 @@ from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._products.chains import chebyshev_multiply
 from diagsparse._products.forecasts import forecast
-from diagsparse._study.exactness import MatvecCheck, error_over_bound, rounding, vector
+from diagsparse._study.exactness import MatvecCheck, error_over_bound, on_host, rounding, vector
 from diagsparse._study.sampled import SampledMatmul
 
 from .. import prepare
@@ -106,7 +106,7 @@ def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Backend)
     }  # fmt: skip
     clock = Clock(where, budget=0.01 if quick else 0.2, samples=5 if quick else 15)
     x = vector(csr.shape[0], np.float64)
-    fill(row, _vectors(host, csr, formats, x, where, clock), _on_host(MatvecCheck(csr, x), where))
+    fill(row, _vectors(host, csr, formats, x, where, clock), MatvecCheck(csr, x))
     if vectors:
         return row
     series = _Series(csr)
@@ -114,12 +114,8 @@ def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Backend)
     fill(row, _squares(host, csr, formats, sites, where, clock), SampledMatmul(csr, csr))
     half = SampledMatmul(host, host, triangle="upper")
     fill(row, _halves(formats, where, clock), half)
-    fill(row, _evolved(csr, formats, series, where, clock), _on_host(series.check(csr), where))
+    fill(row, _evolved(csr, formats, series, where, clock), series.check(csr))
     return row
-
-
-def _on_host(check: Callable[[np.ndarray], float], where: Backend) -> Callable[[Any], float]:
-    return lambda y: check(where.host(y))
 
 
 # ---- contenders ---------------------------------------------------------------------------------------------------
@@ -221,12 +217,12 @@ class _Series:
             total += c * now
         return total
 
-    def check(self, csr: Any) -> Callable[[np.ndarray], float]:
+    def check(self, csr: Any) -> Callable[[Any], float]:
         """Return the check of a result: its error divided by a bound that grows quadratically with the steps."""
         expected = self.by_scipy(csr)
         terms = int(np.diff(csr.indptr).max(initial=0)) + 3
         bound = np.full(len(expected), len(self.coefficients) ** 2 * rounding(terms, np.float64))
-        return lambda y: error_over_bound(y, expected, bound)
+        return lambda y: error_over_bound(on_host(y), expected, bound)
 
 
 # ---- powers -------------------------------------------------------------------------------------------------------

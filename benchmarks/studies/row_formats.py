@@ -133,8 +133,7 @@ def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Backend, 
     """Add the bytes of the formats and the times of all columns, checking products with A and with its transpose."""
     checks = {end: MatvecCheck(B, vector(B.shape[1], A.dtype)) for end, B in (("", A), (TRANSPOSED, A.T.tocsr()))}
     for contender in _contenders(A, matrix, where, clock, row):
-        check = checks[TRANSPOSED if contender[0].endswith(TRANSPOSED) else ""]
-        fill(row, [contender], lambda y, check=check: check(where.host(y)))  # type: ignore[misc]
+        fill(row, [contender], checks[TRANSPOSED if contender[0].endswith(TRANSPOSED) else ""])
 
 
 def _contenders(

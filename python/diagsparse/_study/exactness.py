@@ -42,6 +42,11 @@ def error_over_bound(y: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> 
     return float(ratio.max(initial=0))
 
 
+def on_host(x: Any) -> Any:
+    """Return an array or a matrix of a GPU in the memory of the host, and all others as they are."""
+    return x.get() if hasattr(x, "get") else x
+
+
 def _longest_row(A: Any) -> int:
     return int(np.diff(A.indptr).max(initial=0))
 
@@ -57,9 +62,9 @@ class MatvecCheck:
         self.expected = A @ x
         self.bound = rounding(_longest_row(A), self.expected.dtype) * (abs(A) @ np.abs(x))
 
-    def __call__(self, y: np.ndarray) -> float:
-        """Return the largest error of `y`, divided by its bound."""
-        return error_over_bound(y, self.expected, self.bound)
+    def __call__(self, y: Any) -> float:
+        """Return the largest error of a vector of any library, divided by its bound."""
+        return error_over_bound(on_host(y), self.expected, self.bound)
 
 
 class MatmulCheck:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .._matrix.base import issparse
 from .._matrix.sparse_array import SparseArray
-from .exactness import MatmulCheck, MatvecCheck, error_over_bound, rounding
+from .exactness import MatmulCheck, MatvecCheck, error_over_bound, on_host, rounding
 
 _ROWS = 64
 
@@ -31,10 +31,6 @@ def _rows_of(A: Any, rows: np.ndarray) -> Any:
     return sp.csr_array((values, columns[inside], indptr), shape=(len(rows), A.shape[1]))
 
 
-def _host(x: Any) -> Any:
-    return x.get() if hasattr(x, "get") else x
-
-
 class SampledMatvec:
     """Check of y = A x, for a vector or a block x, on a sample of rows."""
 
@@ -44,7 +40,7 @@ class SampledMatvec:
 
     def __call__(self, y: Any) -> float:
         """Return the largest error of `y`, divided by its bound; the result is correct up to 1."""
-        return self._check(_host(y)[self.rows])
+        return self._check(on_host(y)[self.rows])
 
 
 class Power:
@@ -59,7 +55,7 @@ class Power:
 
     def __call__(self, y: Any) -> float:
         """Return the largest error of `y`, divided by its bound; the result is correct up to 1."""
-        return error_over_bound(_host(y), self.expected, self.bound)
+        return error_over_bound(on_host(y), self.expected, self.bound)
 
 
 class SampledMatmul:
@@ -79,7 +75,7 @@ class SampledMatmul:
         """Return the largest error of a matrix of any library, divided by its bound; it is correct up to 1."""
         if issparse(C) and C._format.family == "diagonals":
             return self._check(self._of_diagonals(C)) if C.shape == self.shape else float("inf")
-        host = C.to("cpu").to_scipy("csr") if isinstance(C, SparseArray) else _host(C)
+        host = C.to("cpu").to_scipy("csr") if isinstance(C, SparseArray) else on_host(C)
         if host.format == "bsr":  # padded to complete blocks
             return self._check(_of_blocks(host, self.rows)[:, : self.shape[1]])
         return self._check(host.tocsr()[self.rows]) if C.shape == self.shape else float("inf")
@@ -89,7 +85,7 @@ class SampledMatmul:
         offset, first, length, start = C._format.spans(C).T
         rows = self.rows[:, np.newaxis]
         inside = (rows >= first) & (rows < first + length)
-        values = _host(C.values).reshape(-1)[(start + rows - first)[inside]]
+        values = on_host(C.values).reshape(-1)[(start + rows - first)[inside]]
         indptr = np.concatenate(([0], np.cumsum(inside.sum(axis=1))))
         return sp.csr_array((values, (rows + offset)[inside], indptr), shape=(len(rows), C.shape[1]))
 

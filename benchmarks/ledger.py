@@ -186,11 +186,11 @@ def markdown() -> str:
     ledger, parts = read(), []
     for paper in ledger["papers"].values():
         year = f" ({paper['year']})" if "year" in paper else ""
-        lines = [["in the paper", "what", "here", "input", "made by", "why"]]
+        lines = [["in the paper", "what", "here", "input", "command", "why"]]
         for entry in paper["entries"]:
-            made_by = f"`{entry['command']}`" if "command" in entry else ""
+            command = f"`{entry['command']}`" if "command" in entry else ""
             here, whose = STATUSES[entry["status"]], INPUTS[entry.get("input", "")]
-            lines.append([", ".join(entry["items"]), entry["what"], here, whose, made_by, entry.get("why", "")])
+            lines.append([", ".join(entry["items"]), entry["what"], here, whose, command, entry.get("why", "")])
         parts.append(f"**{paper['authors']}{year}**, *{paper['title']}*\n\n{columns.markdown(lines, '<' * 6)}")
     lines = [["result", "commit", "kernels that no longer exist", "edited after it was measured"]]
     for name, known in sorted(ledger["results"].items()):

@@ -51,7 +51,10 @@ def tables(report: Row) -> Tables:
     yield "Bands, their diagonals, and what they hold (%), by each partition", _partitions(report)
     names = timed(report["rows"])
     squares = [name for name in names if not name.endswith(VECTOR)]
-    yield "C = A A (csr: the rule made that product as csr)", _times(report, squares, partial(partial, _product))
+    yield (
+        "C = A A (csr: by default, this product is computed in csr)",
+        _times(report, squares, partial(partial, _product)),
+    )
     yield "Stages of one product in qband", _stages(report, "stages")
     yield "Stages of the paper's algorithm", _stages(report, "algorithm")
     vectors = timed(report["rows"], end=VECTOR)
@@ -105,7 +108,7 @@ def _matrices(report: Row) -> list[list[str]]:
     def count(row: Row, what: str) -> str:
         return with_printed(str(_bands(row, "built", "paper")[_COUNTS[what]]), (row["paper"] or {}).get(what))
 
-    def share(row: Row, what: str) -> str:
+    def fraction(row: Row, what: str) -> str:
         field, printed = _SHARES[what]
         return with_printed(f"{_bands(row, 'built', 'paper')[field]:.2f}", (row["paper"] or {}).get(printed))
 
@@ -116,7 +119,7 @@ def _matrices(report: Row) -> list[list[str]]:
     return table(select(report, dtype="float32"), {
         "matrix": _name, "rows": "{n:,}", "nonzeros": "{nnz:,}",
         **{name: partial(count, what=name) for name in _COUNTS},
-        **{name: partial(share, what=name) for name in _SHARES}, "outside of the bands": "{rest}",
+        **{name: partial(fraction, what=name) for name in _SHARES}, "outside of the bands": "{rest}",
         "nonzeros of C": lambda row: f"{row['product_nnz']:,}" if row["product_nnz"] else "",
         "of the stand-in's C": of_stand_in,
     })  # fmt: skip

@@ -55,18 +55,18 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     and 64 nonzeros), ``kernels`` (operation: kernels of bmsparse), ``nbytes`` (format: bytes), ``bandwidth`` (bytes per
     second), and for squares by the kernels of the thesis ``stages`` (kernel: stage: seconds).
     """
-    made = cached_maker()
+    make = cached_maker()
     for matrix in matrices(quick, 0.03 if quick else 1.0):
         for dtype in DTYPES:
-            yield f"{matrix.what}, {dtype}", partial(_run, matrix, made, dtype, quick)
+            yield f"{matrix.what}, {dtype}", partial(_run, matrix, make, dtype, quick)
 
 
 def _run(
-    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], dtype: str, quick: bool, where: Backend
+    matrix: Matrix, make: Callable[[Matrix, float], sp.csr_array], dtype: str, quick: bool, where: Backend
 ) -> dict[str, Any]:
     whole = matrix.printed or matrix.source == "file"
     scale = 0.03 if quick else 0.25 if where is CPU and not whole else 1.0
-    a = made(matrix, scale).astype(dtype)
+    a = make(matrix, scale).astype(dtype)
     csr = array(a, "csr", device=where.name)
     A: Any = csr.asformat("bmsparse")
     row: dict[str, Any] = {

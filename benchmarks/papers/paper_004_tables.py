@@ -70,7 +70,7 @@ def tables(report: Row) -> Tables:
     title = "C = A A of these: how many times as fast, harmonic mean (least to most), in how many rows faster"
     yield title, _square_means(report, nine)
     yield "C = A A in float32 and other libraries (the thesis's table 3.9 and figure 3.4)", _peers(report)
-    yield f"y = A x: time, and share of {bandwidth(report)}", _vectors(report)
+    yield f"y = A x: time, and fraction of {bandwidth(report)}", _vectors(report)
     yield "y = A x: how many times as fast, harmonic means", list(_means(report))
 
 

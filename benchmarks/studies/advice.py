@@ -51,16 +51,16 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     those of the recommended one, at most 1), ``cost`` (of the recommendation, in products with csr) and
     ``advice_seconds``, ``reason``, ``times`` (layout: seconds of a product) and ``model`` (layout: predicted seconds).
     """
-    made = lru_cache(maxsize=1)(lambda make: measure.csr32(make()))
+    build = lru_cache(maxsize=1)(lambda make: measure.csr32(make()))
     for name, make in matrices(where is not CPU, quick):
         for op, title in TITLES.items():
-            yield f"{name}, {title}", partial(_run, made, make, op, quick)
+            yield f"{name}, {title}", partial(_run, build, make, op, quick)
 
 
 def _run(
-    made: Callable[[Any], Any], make: Callable[[], Any], op: str, quick: bool, where: Backend
+    build: Callable[[Any], Any], make: Callable[[], Any], op: str, quick: bool, where: Backend
 ) -> dict[str, Any]:  # fmt: skip
-    host = made(make)
+    host = build(make)
     csr = array(host, "csr", device=where.name)
     row = {"op": op, "shape": list(csr.shape), "nnz": csr.nnz, "dtype": str(csr.dtype), "times": {}, "failed": {},
            "columns": {}}  # fmt: skip

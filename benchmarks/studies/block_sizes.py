@@ -50,8 +50,8 @@ def _row(make: Any, where: Backend) -> dict[str, Any]:
     A = measure.csr32(make())
     A.sum_duplicates()
     ours = array(A, COMMON)
-    counted, held = unimplemented.UnimplementedFormats(ours).bitmap_blocks, memory_report(ours)
-    fewest = min((nbytes, name) for name, nbytes in held.items() if nbytes is not None)
+    counted, nbytes_of = unimplemented.UnimplementedFormats(ours).bitmap_blocks, memory_report(ours)
+    fewest = min((nbytes, name) for name, nbytes in nbytes_of.items() if nbytes is not None)
     square = A.shape[0] == A.shape[1]
     lengths = np.diff(A.indptr)
     return {
@@ -103,7 +103,7 @@ def _tables(report: Row) -> Tables:
         "bytes a nonzero, csr": partial(_digits, _per_nonzero, "csr"),
         **{f"the same, {_of(size)}": partial(_digits, _per_nonzero, size) for size in SIZES},
         "fewest of all formats": lambda row: f"{row['in']} {columns.digits(row['fewest'] / max(1, row['nnz']))}",
-        **{f"places multiplied for each multiply-add of A A, {_of(size)}": partial(_wasted, size) for size in SIZES},
+        **{f"elements multiplied for each multiply-add of A A, {_of(size)}": partial(_wasted, size) for size in SIZES},
     })  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def _groups(report: Row) -> list[list[str]]:
     relative: list[tuple[str, str, Callable[[Row, str], float]]] = [
         *(("bytes", layout, _nbytes) for layout in (*OTHERS, "csr")),
         *(("pairs", size, lambda row, size: row["sizes"][size]["pairs"]) for size in OTHERS),
-        *(("places", size, _block_work) for size in OTHERS),
+        *(("elements", size, _block_work) for size in OTHERS),
     ]
     cells = [["entries a block", "matrices", *(f"{what} of {_of(name)} / 8 x 8" for what, name, _ in relative)]]
     for first, after in zip(FILLS, [*FILLS[1:], np.inf], strict=True):

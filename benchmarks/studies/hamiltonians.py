@@ -242,7 +242,7 @@ def _powers(A: SparseArray, sites: int) -> dict[str, dict[str, int]]:
 
 def _counts(A: SparseArray) -> dict[str, int]:
     offsets = A._summary().offsets
-    return {"diagonals": len(offsets), "places": int((A.shape[0] - abs(offsets)).sum()), "nnz": int(A.nnz)}
+    return {"diagonals": len(offsets), "elements": int((A.shape[0] - abs(offsets)).sum()), "nnz": int(A.nnz)}
 
 
 HAMILTONIANS = Experiment(

@@ -24,7 +24,7 @@ def tables(report: Row) -> Tables:
     powers = {f"H^{power}".removesuffix("^1"): partial(_filled, power=power) for power in ("1", "2", "4")}
     sizes = {f"{name}, bytes": partial(_size, name=name) for name in FORMATS}
     first = {**_FIRST, "nonzeros": lambda row: f"{row['powers']['1']['nnz']:,}"}
-    yield "Diagonals, and the share of them that is filled", table(report["rows"], {**first, **powers, **sizes})
+    yield "Diagonals, and the fraction of them that is filled", table(report["rows"], {**first, **powers, **sizes})
     for operation, title in OPERATIONS.items():
         rows = [row for row in report["rows"] if timed([row], end=operation)]
         names = timed(rows, (*FORMATS, *PEERS), operation)
@@ -35,7 +35,7 @@ def tables(report: Row) -> Tables:
 
 def _filled(row: Row, power: str) -> str:
     counts = row["powers"].get(power)
-    return f"{counts['diagonals']}, {digits(counts['nnz'] / counts['places'])}" if counts else ""
+    return f"{counts['diagonals']}, {digits(counts['nnz'] / counts['elements'])}" if counts else ""
 
 
 def _size(row: Row, name: str) -> str:

@@ -99,16 +99,16 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
 
     A row contains ``bandwidth`` (bytes per second) and ``nbytes`` (format: bytes).
     """
-    made = cached_maker()
+    make = cached_maker()
     for matrix in MATRICES:
         for threads in sorted({1, get_num_threads()}) if where is CPU else [0]:
-            yield f"{matrix.what}{f', {threads} threads' * bool(threads)}", partial(_run, matrix, made, threads, quick)
+            yield f"{matrix.what}{f', {threads} threads' * bool(threads)}", partial(_run, matrix, make, threads, quick)
 
 
 def _run(
-    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], threads: int, quick: bool, where: Backend
+    matrix: Matrix, make: Callable[[Matrix, float], sp.csr_array], threads: int, quick: bool, where: Backend
 ) -> dict[str, Any]:
-    A = made(matrix, 0.01 if quick else matrix.cpu if where is CPU else 1.0)
+    A = make(matrix, 0.01 if quick else matrix.cpu if where is CPU else 1.0)
     clock = Clock(where, budget=0.01 if quick else 0.3)
     row: dict[str, Any] = {
         "matrix": matrix.what,
@@ -174,7 +174,7 @@ def _tables(report: Row) -> Tables:
     for what, end in (("A @ x", ""), ("A.T @ x", TRANSPOSED)):
         names = [*FORMATS, *timed(report["rows"], PEERS, end)]
         products = {name: partial(_time, name=name, end=end) for name in names}
-        yield f"{what}: time, and share of {bandwidth(report)}", table(report["rows"], {**first, **products})
+        yield f"{what}: time, and fraction of {bandwidth(report)}", table(report["rows"], {**first, **products})
     matrices = {row["matrix"]: row for row in report["rows"]}.values()
     sizes = {name: partial(_size, name=name) for name in FORMATS}
     yield "Bytes", table(matrices, {"matrix": "{matrix}", "rows": "{shape[0]:,}", "nonzeros": "{nnz:,}", **sizes})

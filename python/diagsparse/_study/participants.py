@@ -35,16 +35,16 @@ def missing(name: str, where: Backend) -> str:
 
 
 def contenders(
-    op: str, held: dict[str, SparseArray], kernels: list[str] | None, names: Sequence[str], csr: Any, x: Any,
+    op: str, matrices: dict[str, SparseArray], kernels: list[str] | None, names: Sequence[str], csr: Any, x: Any,
     bsr: Any | None = None,
 ) -> list[Contender]:  # fmt: skip
     """Return all ways to compute A x or A A: formats of diagsparse by these kernels (None: the default), and peers."""
     ours = [
         measure.by_kernel(A, x if op == "matvec" else A, kernel)
-        for A in held.values()
+        for A in matrices.values()
         for kernel in _kernels(A, op, kernels)
     ]
-    return [*ours, *_others(names, op, csr, held, x, bsr)]
+    return [*ours, *_others(names, op, csr, matrices, x, bsr)]
 
 
 def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
@@ -60,9 +60,9 @@ def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
     return list(dict.fromkeys(MatmulPlan(A, A, kernel=name, max_bytes=1 << 62).kernel for name in requested))
 
 
-def without_dia(names: Sequence[str], csr: Any, held: dict[str, SparseArray]) -> list[str]:
+def without_dia(names: Sequence[str], csr: Any, matrices: dict[str, SparseArray]) -> list[str]:
     """Return the reason for leaving out SciPy's dia, if it would store far too much; otherwise an empty list."""
-    if "scipy" not in names or "dia" not in held or not csr.nnz or _scipys_dia_fits(csr, held["dia"]):
+    if "scipy" not in names or "dia" not in matrices or not csr.nnz or _scipys_dia_fits(csr, matrices["dia"]):
         return []
     return ["its dia would store a value for each column on each diagonal, far more than csr does"]
 
@@ -82,18 +82,18 @@ def scipys_bsr(names: Sequence[str], csr: Any) -> tuple[Any | None, str]:
 
 
 def _others(
-    names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray], x: Any, bsr: Any | None
+    names: Sequence[str], op: str, csr: Any, matrices: dict[str, SparseArray], x: Any, bsr: Any | None
 ) -> Iterator[Contender]:
     """Yield the peers that compute A x or A A, with SciPy's csr or the memory of our csr, on whose device `x` is.
 
     SciPy's csr is always among them, and its bsr if it is given.
     """
-    ours, vector = held.get("csr"), op == "matvec"
+    ours, vector = matrices.get("csr"), op == "matvec"
     host = x.get() if hasattr(x, "get") else x
     right = host if vector else csr
     yield measure.by_operator("scipy", csr, right)
-    if "scipy" in names and "dia" in held and _scipys_dia_fits(csr, held["dia"]):
-        dia = held["dia"].to("cpu").to_scipy("dia")
+    if "scipy" in names and "dia" in matrices and _scipys_dia_fits(csr, matrices["dia"]):
+        dia = matrices["dia"].to("cpu").to_scipy("dia")
         yield measure.by_operator("scipy", dia, host if vector else dia)
     if bsr is not None:
         yield measure.by_operator("scipy", bsr, host if vector else bsr)

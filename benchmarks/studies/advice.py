@@ -120,10 +120,8 @@ def _calls(
 
 def _times(calls: dict[str, Callable[[], Any]], where: Backend, budget: float) -> dict[str, float]:
     """Return the seconds of each call, timed alternately."""
-    if where is CPU:
-        timed = measure.time_calls(calls, budget=budget * len(calls))
-        return {name: one.median for name, one in timed.items()}
-    return {name: median(gpu_clock.time_calls(call, where, 9)) for name, call in calls.items()}
+    timed = gpu_clock.time_all(calls, where, budget=budget * len(calls), samples=9)
+    return {name: one.median for name, one in timed.items()}
 
 
 def _cost(host: Any, op: str, where: Backend) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import Any
 
 from .. import measure
@@ -111,12 +110,8 @@ def _others(
 
 def time_all(contenders: Sequence[Contender], where: Backend, budget: float, progress: Progress) -> dict[str, Timing]:
     """Time contenders: alternately on the CPU, and by events on a GPU."""
-    on_cpu = [where is CPU or c.library in _ON_CPU for c in contenders]
+    on_cpu = {c.name: c.call for c in contenders if where is CPU or c.library in _ON_CPU}
+    on_gpu = {c.name: c.call for c in contenders if c.name not in on_cpu}
     pause = peers.MKL_SLEEPS if any(c.library == "mkl" for c in contenders) else 0.0
-    calls = {c.name: c.call for c, here in zip(contenders, on_cpu, strict=True) if here}
-    times = measure.time_calls(calls, budget=budget, pause=pause, progress=progress)
-    for c in (c for c, here in zip(contenders, on_cpu, strict=True) if not here):
-        progress(0.5, f"time {c.name}")
-        seconds = gpu_clock.time_calls(c.call, where, _SAMPLES)
-        times[c.name] = Timing(median(seconds), min(seconds), len(seconds))
-    return times
+    timing: Any = {"budget": budget, "samples": _SAMPLES, "pause": pause, "progress": progress}
+    return gpu_clock.time_all(on_cpu, CPU, **timing) | gpu_clock.time_all(on_gpu, where, **timing)

@@ -11,8 +11,8 @@ from typing import Any
 from diagsparse._backends.backend import CPU
 from diagsparse._matrix.registry import FORMATS
 from diagsparse._show import columns
+from diagsparse._show.columns import table
 from diagsparse._study import bench_cases
-from diagsparse._study.bench_tables import table
 from diagsparse._study.commands import main
 
 from .commands import EXPERIMENTS

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from diagsparse._show import columns
-from diagsparse._study.bench_tables import machine, table
+from diagsparse._show.columns import table
+from diagsparse._study.bench_tables import machine
 from diagsparse._study.timed_rows import is_ours
 from diagsparse._study.titles import is_cusparse, library
 

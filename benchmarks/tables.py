@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from diagsparse._show import columns
-from diagsparse._study.bench_tables import Columns, devices, table
+from diagsparse._show.columns import Columns, table
+from diagsparse._study.bench_tables import devices
 from diagsparse._study.steps import ended
 
 __all__ = ["Columns", "table"]  # for the experiments

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import groupby
 from math import inf
@@ -12,6 +12,7 @@ from typing import Any
 
 from .._backends.memory import human
 from .._show import columns
+from .._show.columns import Columns, table
 from .bench_summary import Pair
 from .steps import ended
 from .timed_rows import is_ours
@@ -19,18 +20,9 @@ from .titles import TITLES, is_cusparse, label, library, release
 
 Row = dict[str, Any]
 Case = list[Row]  #: the rows of a case, on a CPU for one number of threads
-Columns = Mapping[str, str | Callable[[Any], str]]
-"""The values of a table by their headers: format strings for the fields of a row, or functions of a row."""
-
 _OPS = TITLES | {"matmul": "C = A B", "syrk": "C = A A^T, lower", "power": "y = A^k x"}
 _DIAGONALS = ("dia", "hm", "cdm")
 _RATIOS = {"vs SciPy dia": "vs_scipy_dia", "vs SciPy csr": "vs_scipy_csr", "vs MKL csr": "vs_mkl_csr"}
-
-
-def table(rows: Iterable[Any], columns: Columns) -> list[list[str]]:
-    """Return the header, and the cells of each row."""
-    values = [value.format_map if isinstance(value, str) else value for value in columns.values()]
-    return [list(columns), *([value(row) for value in values] for row in rows)]
 
 
 # ---- reports ------------------------------------------------------------------------------------------------------

@@ -111,29 +111,16 @@ def _run(
     A = make(matrix, 0.01 if quick else matrix.cpu if where is CPU else 1.0)
     clock = Clock(where, budget=0.01 if quick else 0.3)
     row: dict[str, Any] = {
-        "matrix": matrix.what,
-        "shape": list(A.shape),
-        "nnz": A.nnz,
-        "threads": threads,
-        "nbytes": {},
-    }
-    if where is not CPU:
-        row["bandwidth"] = gpu_clock.copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
-        _fill(row, A, matrix, where, clock)
-        return row
-    with measure.using_threads(threads):
-        row["bandwidth"] = measure.read_bandwidth()
-        if mkl := peers.mkl():
-            mkl.mkl_set_num_threads(threads)
-        _fill(row, A, matrix, where, clock)
-    return row
-
-
-def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Backend, clock: Clock) -> None:
-    """Add the bytes of the formats and the times of all columns, checking products with A and with its transpose."""
+        "matrix": matrix.what, "shape": list(A.shape), "nnz": A.nnz, "threads": threads, "nbytes": {},
+    }  # fmt: skip
     checks = {end: MatvecCheck(B, vector(B.shape[1], A.dtype)) for end, B in (("", A), (TRANSPOSED, A.T.tocsr()))}
-    for contender in _contenders(A, matrix, where, clock, row):
-        fill(row, [contender], checks[TRANSPOSED if contender[0].endswith(TRANSPOSED) else ""])
+    with measure.using_threads(threads or get_num_threads()):
+        row["bandwidth"] = gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32)
+        if threads and (mkl := peers.mkl()):
+            mkl.mkl_set_num_threads(threads)
+        for contender in _contenders(A, matrix, where, clock, row):
+            fill(row, [contender], checks[TRANSPOSED if contender[0].endswith(TRANSPOSED) else ""])
+    return row
 
 
 def _contenders(

@@ -51,9 +51,9 @@ def versions(where: Backend = CPU) -> dict[str, str | None]:
         return found
     cupy, nvmath = peers.cupy(), peers.nvmath()
     return found | {
-        "cuda driver": cuda_version(where.core.driver_version()),
-        "cuda runtime": cuda_version(where.core.runtime_version()),
-        "cusparse": cusparse_version(where.core.cusparse_version()),
+        "cuda driver": version(where.core.driver_version(), 1000, 10),
+        "cuda runtime": version(where.core.runtime_version(), 1000, 10),
+        "cusparse": version(where.core.cusparse_version(), 1000, 100, 1),
         "cupy": cupy.__version__ if cupy else None,
         "nvmath": nvmath.__version__ if nvmath else None,
     }
@@ -64,14 +64,11 @@ def commits(measured: str) -> dict[str, str]:
     return {"commit": measured} | ({} if measured == CPU.core.commit else {"cpu commit": CPU.core.commit})
 
 
-def cuda_version(number: int) -> str:
-    """Return 13000 as ``13.0``."""
-    return f"{number // 1000}.{number % 1000 // 10}"
-
-
-def cusparse_version(number: int | None) -> str | None:
-    """Return 12603 as ``12.6.3``."""
-    return None if number is None else f"{number // 1000}.{number % 1000 // 100}.{number % 100}"
+def version(number: int | None, *units: int) -> str | None:
+    """Return 13000 as ``13.0`` for the units 1000 and 10, and 12603 as ``12.6.3`` for 1000, 100 and 1."""
+    if number is None:
+        return None
+    return ".".join(str(number % above // unit) for above, unit in zip((1 << 62, *units), units, strict=False))
 
 
 def _cpu_model() -> str:

@@ -28,7 +28,7 @@ from diagsparse._backends.backend import CPU, Backend
 from diagsparse._formats import bands
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._products.profile import clock
+from diagsparse._products import profile
 from diagsparse._study import peers
 from diagsparse._study.exactness import MatvecCheck, vector
 from diagsparse._study.sampled import SampledMatmul
@@ -39,19 +39,7 @@ from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, f
 from ..prepare import Prepared
 from ..timed_columns import Columns
 from .paper_002_matrices import TABLES, Printed, stand_in
-from .paper_002_tables import (
-    FROM_CSR,
-    ONCE,
-    PAPERS_FROM_CSR,
-    PAPERS_ONCE,
-    PAPERS_PLANNED,
-    PLANNED,
-    SEGMENTS,
-    VECTOR,
-    draw,
-    head,
-    tables,
-)
+from .paper_002_tables import ONCE, PLANNED, SEGMENTS, VECTOR, draw, head, tables
 
 ORDER = 16_000
 SMALL = 5000  #: least number of rows of a stand-in without --quick, unless the matrix of the paper is smaller
@@ -163,9 +151,9 @@ def _stages(csr: SparseArray, failed: bool, kernel: str | None = None, **partiti
     samples: list[dict[str, float]] = []
     with suppress(MemoryError):
         while not failed and len(samples) < _SAMPLES and (not samples or sum(samples[-1].values()) < 1):
-            start = clock(csr)
+            start = profile.clock(csr)
             q = csr.asformat("qband", **partition)
-            seconds = clock(csr) - start
+            seconds = profile.clock(csr) - start
             samples.append({"partition": seconds} | q.matmul(q, format="qband", kernel=kernel, profile=True)[1])
     return min(samples, key=lambda stages: sum(stages.values()), default={})
 
@@ -180,9 +168,9 @@ def _products(
 ) -> Iterator[Contender]:
     clock = Clock(where, budget=0.1, samples=7)
 
-    def ours(name: str, prepare: Callable[[], Prepared]) -> Contender:
+    def ours(name: str, build: Callable[[], Prepared]) -> Contender:
         def recorded() -> Prepared:
-            call, C = prepare()
+            call, C = build()
             row["formats"][name] = C.format
             if name == "csr planned":
                 row["product_nnz"] = C.nnz
@@ -190,12 +178,10 @@ def _products(
 
         return name, recorded, clock
 
-    yield ours(PLANNED, partial(prepare.planned_square, q))
-    yield ours(ONCE, partial(prepare.square, q))
-    yield ours(FROM_CSR, partial(prepare.called, _partitioned_square, csr, "bytes"))
-    yield ours(PAPERS_PLANNED, partial(prepare.planned_square, papers))
-    yield ours(PAPERS_ONCE, partial(prepare.square, papers))
-    yield ours(PAPERS_FROM_CSR, partial(prepare.called, _partitioned_square, csr, "paper"))
+    for name, partition, A in (("qband", "bytes", q), ("paper", "paper", papers)):
+        yield ours(f"{name} planned", partial(prepare.planned_square, A))
+        yield ours(name, partial(prepare.square, A))
+        yield ours(f"{name} from csr", partial(prepare.called, _partitioned_square, csr, partition))
     if where is not CPU or papers.rest.nnz * len(papers.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
         yield ours(SEGMENTS, partial(prepare.planned_square, papers, "segments"))
     yield ours("csr planned", partial(prepare.planned_square, csr))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,14 +11,12 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
-from diagsparse import get_num_threads, measure, plan_matmul, plan_matvec
+from diagsparse import get_num_threads, measure
 from diagsparse._backends.backend import CPU, Backend, get_backend
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._products.matvec_plan import MatvecPlan
 from diagsparse._products.plans import MatmulPlan
-from diagsparse._study import gpu_clock, steps
+from diagsparse._study import gpu_clock, peers, steps
 from diagsparse._study.bench_command import Benchmark
 from diagsparse._study.bench_summary import Pair
 from diagsparse._study.comparison import finite
@@ -27,17 +24,14 @@ from diagsparse._study.figures import save, styled
 from diagsparse._study.timed_rows import Timed
 from diagsparse.measure import Progress
 
-from .tables import Tables, as_section, as_text, machine
+from . import prepare
+from .prepare import Prepared
+from .tables import Row, Tables, as_section, as_text, machine
 from .timed_columns import Columns
 
 Report = dict[str, Any]
-Row = dict[str, Any]
 NamedRow = tuple[str, Callable[[Backend], Row]]
 """The name of a row, which identifies it in other reports, and a function that returns it for a device."""
-
-
-def _add_nothing(report: Report) -> None:
-    """Add nothing."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ class Experiment:
     pairs: Callable[[Report], Iterator[Pair]] | None = None  #: yields the comparisons of the summary, if not `columns`
     timed: Callable[[Report], Iterator[Timed]] | None = None  #: yields the times of a report, if not `columns`
     only_cpu: bool = False
-    add: Callable[[Report], None] = _add_nothing  #: adds fields to a report
+    add: Callable[[Report], None] = lambda report: None  #: adds fields to a report
 
     def run(self, *, device: str = "cpu", quick: bool = False, progress: Progress | None = None) -> Report:
         """Run the experiment and return a report as plain values.
@@ -127,10 +121,6 @@ def _is_right(row: Row) -> bool:
 
 
 # ---- a row ----------------------------------------------------------------------------------------------------------
-Prepared = tuple[Callable[[], Any], Any]
-"""A call that writes to preallocated memory, and its result."""
-
-
 @dataclass(frozen=True)
 class Clock:
     """Times calls: within a budget of seconds on the CPU, and with a number of samples on a GPU.
@@ -176,16 +166,16 @@ def fill(row: dict[str, Any], contenders: Iterable[Contender], check: Callable[[
     """
     for empty, nothing in (("times", {}), ("failed", {}), ("columns", {}), ("error", 0.0)):
         row.setdefault(empty, nothing)
-    for name, prepare, seconds in contenders:
-        row["columns"][name] = {"timed_on": seconds.device}
+    for name, build, clock in contenders:
+        row["columns"][name] = {"timed_on": clock.device}
         try:
-            call, result = prepare()
+            call, result = build()
             row["columns"][name] |= kernel_of(call)
             error = check(result)
             if error > 1:
                 raise ArithmeticError(f"wrong: {error:.3g} times the error bound")
             row["error"] = max(row["error"], finite(error) or 0.0)
-            row["times"][name] = seconds(call)
+            row["times"][name] = clock(call)
         except Exception as failure:  # limits of a peer are part of the comparison
             row["times"][name] = None
             row["failed"][name] = f"{type(failure).__name__}: {failure}"[:300]
@@ -204,38 +194,11 @@ def kernel_of(call: Callable[[], Any]) -> dict[str, str]:
     return {}
 
 
-def planned_square(A: SparseArray, kernel: str = "", triangle: str | None = None) -> Prepared:
-    """Return a planned call of ``A A``, or of a triangle of it, that writes to its first result, and this result."""
-    return planned(plan_matmul(A, A, kernel=kernel or None, triangle=triangle))
-
-
-def planned(plan: Any) -> Prepared:
-    """Return a planned product that writes to its first result, and this result."""
-    C = plan()
-    return partial(plan, out=C), C
-
-
-def called(function: Callable[..., Any], *args: Any, **options: Any) -> Prepared:
-    """Return a call of a function, which allocates its result, and its result."""
-    call = partial(function, *args, **options)
-    return call, call()
-
-
-def square(A: Any, kernel: str = "") -> Prepared:
-    """Return a call of ``A A`` for a matrix of any library, which allocates its result, and its result."""
-    return called(A.matmul, A, kernel=kernel) if kernel else called(operator.matmul, A, A)
-
-
-def planned_matvec(A: SparseArray, x: Any, kernel: str = "") -> Prepared:
-    """Return a planned call of ``A x`` that writes to its first result, and this result."""
-    plan = plan_matvec(A, kernel=kernel or None)
-    y = plan(x)
-    return partial(plan, x, out=y), y
-
-
-def on_device(x: np.ndarray, where: Backend) -> Any:
-    """Return a vector in the memory of a device."""
-    return x if where is CPU else where.core.from_host(x, where.index)
+def gpu_squares(csr: SparseArray, clock: Clock, cusparse: str = "cuSPARSE csr") -> Iterator[Contender]:
+    """Yield A A by cuSPARSE, planned, and by CuPy, in the memory of our csr on a GPU."""
+    yield cusparse, partial(prepare.planned_square, csr, "cusparse"), clock
+    if peers.cupy() is not None:
+        yield "CuPy csr", lambda: prepare.square(csr.to_cupy("csr")), clock
 
 
 def matrix_files() -> dict[str, Path]:

@@ -11,7 +11,8 @@ from typing import Any
 from diagsparse._backends.backend import CPU
 from diagsparse._matrix.registry import FORMATS
 from diagsparse._show import columns
-from diagsparse._study import bench, bench_cuda
+from diagsparse._show.columns import table
+from diagsparse._study import bench_cases
 from diagsparse._study.commands import main
 
 from .commands import EXPERIMENTS
@@ -108,8 +109,7 @@ def _is_command(command: str) -> bool:
         case ["python", "-m", "benchmarks", name, *_]:
             return name in EXPERIMENTS
         case ["diagsparse", "bench", name, *options]:
-            cases = bench_cuda.CASES if "cuda" in options else bench.CASES
-            return name in {case.group for case in cases}
+            return name in {case.group for case in bench_cases.CASES["cuda" if "cuda" in options else "cpu"]}
         case ["diagsparse", name, *_]:
             return name != "bench" and name in main.commands
         case [*_, path]:
@@ -187,14 +187,17 @@ def markdown() -> str:
     ledger, parts = read(), []
     for paper in ledger["papers"].values():
         year = f" ({paper['year']})" if "year" in paper else ""
-        lines = [["in the paper", "what", "here", "input", "made by", "why"]]
-        for entry in paper["entries"]:
-            made_by = f"`{entry['command']}`" if "command" in entry else ""
-            here, whose = STATUSES[entry["status"]], INPUTS[entry.get("input", "")]
-            lines.append([", ".join(entry["items"]), entry["what"], here, whose, made_by, entry.get("why", "")])
-        parts.append(f"**{paper['authors']}{year}**, *{paper['title']}*\n\n{columns.markdown(lines, '<' * 6)}")
-    lines = [["result", "commit", "kernels that no longer exist", "edited after it was measured"]]
-    for name, known in sorted(ledger["results"].items()):
-        gone = ", ".join(f"`{kernel}`" for kernel in known.get("gone", ()))
-        lines.append([f"`{name}`", known["commit"][:7], gone, known.get("edited", "")])
-    return "\n\n".join([*parts, f"**Stored results**, of `benchmarks/results`\n\n{columns.markdown(lines, '<' * 4)}"])
+        cells = table(paper["entries"], {
+            "in the paper": lambda entry: ", ".join(entry["items"]), "what": "{what}",
+            "here": lambda entry: STATUSES[entry["status"]], "input": lambda entry: INPUTS[entry.get("input", "")],
+            "command": lambda entry: f"`{entry['command']}`" if "command" in entry else "",
+            "why": lambda entry: entry.get("why", ""),
+        })  # fmt: skip
+        parts.append(f"**{paper['authors']}{year}**, *{paper['title']}*\n\n{columns.markdown(cells, '<' * 6)}")
+    results = [{"name": name, **known} for name, known in sorted(ledger["results"].items())]
+    cells = table(results, {
+        "result": "`{name}`", "commit": "{commit:.7}",
+        "kernels that no longer exist": lambda known: ", ".join(f"`{kernel}`" for kernel in known.get("gone", ())),
+        "edited after it was measured": lambda known: known.get("edited", ""),
+    })  # fmt: skip
+    return "\n\n".join([*parts, f"**Stored results**, of `benchmarks/results`\n\n{columns.markdown(cells, '<' * 4)}"])

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from diagsparse._show import columns
-from diagsparse._study import bench_cuda_tables, bench_tables
-from diagsparse._study.titles import is_cusparse
+from diagsparse._show.columns import table
+from diagsparse._study.bench_tables import machine
+from diagsparse._study.timed_rows import is_ours
+from diagsparse._study.titles import is_cusparse, library
+
+Row = dict[str, Any]
 
 RESULTS = Path(__file__).parent / "results"
 CHOSEN = (  # file, case, threads
@@ -18,41 +22,39 @@ CHOSEN = (  # file, case, threads
     ("cpu-2-cores", "small-product", 1),
     ("h200", "stencil-7-256", None),
 )
-NAMES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE"}
-HEAD = ["operation", "matrix", "on", "`hm`", "csr", "fastest other", "times as fast"]
 
 
 def markdown() -> str:
     """Return the machines and the table."""
     reports = {name: json.loads((RESULTS / f"{name}.json").read_text()) for name, _, _ in CHOSEN}
-    tables = {True: bench_cuda_tables, False: bench_tables}
-    machines = [f"- {tables[one.get('device') == 'cuda'].machine(one)}." for one in reports.values()]
-    cells = [HEAD]
-    for name, case, threads in CHOSEN:
-        rows = [row for row in reports[name]["rows"] if row["case"] == case and row.get("threads") == threads]
-        cells.append(_cells(rows, threads))
-    return "\n".join([*machines, "", columns.markdown(cells, "<<<>>>>")])
+    cells = table((_compared(reports[name], case, threads) for name, case, threads in CHOSEN), {
+        "operation": lambda row: {"matvec": "y = A x", "matmul": "C = A B"}[row["op"]],
+        "matrix": lambda row: "{what}{size}, {diagonals} diagonals".format(**row), "on": _device,
+        "`hm`": lambda row: columns.seconds(row["seconds"]), "csr": lambda row: _peer(row["csr"]),
+        "fastest other": lambda row: _peer(row["best"]),
+        "times as fast": lambda row: ", ".join(_faster(row, row[peer]) for peer in ("csr", "best")),
+    })  # fmt: skip
+    return "\n".join([*(f"- {machine(one)}." for one in reports.values()), "", columns.markdown(cells, "<<<>>>>")])
 
 
-def _cells(rows: list[dict[str, Any]], threads: int | None) -> list[str]:
-    """Return a row of the table: the fastest call of hm without a plan, or the fastest kernel on a GPU."""
-    right = [row for row in rows if row["ok"] and not row["kernel"].startswith("planned")]
-    hm = _fastest(row for row in right if row["format"] == "hm")
-    others = [row for row in right if row["library"] != "diagsparse" or is_cusparse(row["kernel"])]
+def _compared(report: Row, case: str, threads: int | None) -> Row:
+    """Return the fastest call of hm without a plan, or its fastest kernel on a GPU, with its peers."""
+    rows = [row for row in report["rows"] if row["case"] == case and row.get("threads") == threads and row["ok"]]
+    right = sorted((row for row in rows if not row["kernel"].startswith("planned")), key=lambda row: row["seconds"])
+    hm = next(row for row in right if row["format"] == "hm")
+    others = [row for row in right if not is_ours(row)]
     csr = next(row for row in others if row["library"] in ("scipy", "cupy") and row["format"] == "csr")
-    best = _fastest(others)
-    size = "" if "^" in hm["what"] else f", n = {hm['shape'][0]}"
-    peers = [f"{columns.seconds(row['seconds'])}, {_library(row)}" for row in (csr, best)]
-    ratios = ", ".join(f"{columns.digits(row['seconds'] / hm['seconds'])}x" for row in (csr, best))
-    operation = {"matvec": "y = A x", "matmul": "C = A B"}[hm["op"]]
-    where = f"CPU, {threads} thread{'s' * (threads > 1)}" if threads else "GPU"
-    matrix = f"{hm['what']}{size}, {hm['diagonals']} diagonals"
-    return [operation, matrix, where, columns.seconds(hm["seconds"]), *peers, ratios]
+    return hm | {"csr": csr, "best": others[0], "size": "" if "^" in hm["what"] else f", n = {hm['shape'][0]}"}
 
 
-def _fastest(rows: Any) -> dict[str, Any]:
-    return min(rows, key=lambda row: row["seconds"])
+def _device(row: Row) -> str:
+    count = row.get("threads")
+    return f"CPU, {count} thread{'s' * (count > 1)}" if count else "GPU"
 
 
-def _library(row: dict[str, Any]) -> str:
-    return f"{NAMES[row['library']]} {row['format']}"
+def _peer(row: Row) -> str:
+    return f"{columns.seconds(row['seconds'])}, {'cuSPARSE ' * is_cusparse(row['kernel'])}{library(row)}"
+
+
+def _faster(row: Row, peer: Row) -> str:
+    return f"{columns.digits(peer['seconds'] / row['seconds'])}x"

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from diagsparse._arrays import streams
 from diagsparse._backends.backend import Backend
 from diagsparse._backends.libraries import CUSPARSE
 
-from ..experiment import Prepared
+from ..prepare import Prepared
 
 _BY_ROWS = 0  # CUSPARSE_DIRECTION_ROW: order of the values in a block
 _NON_TRANSPOSE = 0  # CUSPARSE_OPERATION_NON_TRANSPOSE
@@ -62,24 +61,15 @@ def planned_matvec(a: sp.bsr_array, x: np.ndarray, where: Backend) -> Prepared:
         _pointer(indices), ctypes.c_int(side), _pointer(vector), ctypes.byref(zero), _pointer(y),
     )  # fmt: skip
     _check(library, library.cusparseSetStream(handle, ctypes.c_void_p(streams.current(where.index))))
-    operands = indptr, indices, values, vector
-    call = _Product(library, getattr(library, _FUNCTIONS[a.dtype.name]), arguments, y, operands)
+    function = getattr(library, _FUNCTIONS[a.dtype.name])
+    call = partial(_run, library, function, arguments, y, indptr, indices, values, vector)
     return call, call()
 
 
-@dataclass(frozen=True)
-class _Product:
-    """A call of a cuSPARSE function, which holds references to the arrays of its arguments."""
-
-    library: Any
-    function: Callable[..., int]
-    arguments: tuple[Any, ...]
-    result: Any
-    operands: tuple[Any, ...]
-
-    def __call__(self) -> Any:
-        _check(self.library, self.function(*self.arguments))
-        return self.result
+def _run(library: Any, function: Callable[..., int], arguments: tuple[Any, ...], result: Any, *operands: Any) -> Any:
+    """Call a function of cuSPARSE, and return its result. The operands own the memory of its arguments."""
+    _check(library, function(*arguments))
+    return result
 
 
 def _pointer(array: Any) -> ctypes.c_void_p:

@@ -2,8 +2,8 @@
 
 Haque, Parvez, Hossain, "GPU Algorithms for Structured Sparse Matrix Multiplication with Diagonal Storage Schemes",
 Algorithms 17(1):31, 2024: figures 6 and 7 (squares of bands), tables 1 and 2 (products of random diagonals). The
-paper's times come from a TITAN Xp and one core of its host. Here the paper's own kernels run beside the default ones,
-SciPy and cuSPARSE, in double precision. The report names the kernel that ran in each column.
+paper's times come from a TITAN Xp and one core of its host. Here the paper's own kernels are compared with the default
+ones, SciPy and cuSPARSE, in double precision. The report names the kernel that ran in each column.
 
 A bandwidth of w in the paper is taken as w diagonals on each side of the main one. The paper defines a lower and an
 upper bandwidth, but prints no numbers of nonzeros of bands that would confirm this. Random diagonals are those of
@@ -15,13 +15,12 @@ are small.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import itemgetter, matmul
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from diagsparse import gallery
@@ -29,11 +28,15 @@ from diagsparse._backends.backend import CPU, Backend
 from diagsparse._matrix.construct import array
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
 from diagsparse._study.sampled import SampledMatmul
 from diagsparse.measure import using_threads
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, called, fill
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, fill
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, curves, label, legend, new_figure
+from ..pictures import milliseconds as of_column
+from ..prepare import Prepared
+from ..tables import Row, Tables, milliseconds, seconds, select, speedup, table, timed
 from ..timed_columns import Columns
 
 
@@ -120,7 +123,7 @@ def _contenders(A: Any, B: Any, where: Backend, row: dict[str, Any]) -> Iterator
     for kernel, name in ONE_CORE.items():
         yield name, partial(_on_one_core, partial(planned, a, b, kernel)), Clock(CPU, budget=0.05, threads=1)
     left, right = sp.dia_array(A), sp.dia_array(B)
-    yield SCIPY, partial(called, operator.matmul, left, right), Clock(CPU, budget=0.05)
+    yield SCIPY, partial(prepare.called, matmul, left, right), Clock(CPU, budget=0.05)
     if where is CPU:
         return
     for format, kernel in GPU:
@@ -134,68 +137,64 @@ def _on_one_core(function: Callable[..., Any], *args: Any) -> Any:
         return function(*args)
 
 
-# ---- tables -------------------------------------------------------------------------------------------------------
-def _columns(report: dict[str, Any]) -> list[str]:
-    return list(dict.fromkeys(name for row in report["rows"] for name in row["times"]))
+# ---- tables and the picture ---------------------------------------------------------------------------------------
+def _tables(report: Row) -> Tables:
+    yield "", table(report["rows"], {
+        "from": "{source}", "n": "{n}", "diagonals": _diagonals, "nonzeros of C (the paper's)": _nonzeros,
+        **{name: partial(_time, name=name) for name in timed(report["rows"])},
+        "default kernel": "{kernel}", "the paper's CPU": lambda row: milliseconds(row["cpu_ms"]),
+        "its GPU": lambda row: milliseconds(row["cuda_ms"]),
+        "default vs sequential": partial(_faster, peer=ONE_CORE["sequential"]),
+        "vs SciPy": partial(_faster, peer=SCIPY),
+    })  # fmt: skip
 
 
-def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
-    names = _columns(report)
-    yield [
-        "from", "n", "diagonals", "nonzeros of C (the paper's)", *names, "default kernel", "the paper's CPU", "its GPU",
-        "default vs sequential", "vs SciPy",
-    ]  # fmt: skip
-    for row in report["rows"]:
-        ours = row["times"].get("hm default") or row["times"].get(ONE_CORE[""])
-        seconds = [columns.seconds(t) if t else "fails" for t in (row["times"].get(name) for name in names)]
-        paper = [columns.seconds(ms / 1e3) if ms else "" for ms in (row["cpu_ms"], row["cuda_ms"])]
-        faster = [
-            f"{columns.digits(row['times'][name] / ours)}x" if ours and row["times"].get(name) else ""
-            for name in (ONE_CORE["sequential"], SCIPY)
-        ]
-        band = row["source"].startswith("figure")
-        diagonals = f"{2 * row['a'] + 1}, squared" if band else f"{row['a']} x {row['b']}"
-        yield [row["source"], str(row["n"]), diagonals, _nonzeros(row), *seconds, row["kernel"], *paper, *faster]
+def _time(row: Row, name: str) -> str:
+    return seconds(row, name) or "fails"
 
 
-def _nonzeros(row: dict[str, Any]) -> str:
+def _diagonals(row: Row) -> str:
+    band = row["source"].startswith("figure")
+    return f"{2 * row['a'] + 1}, squared" if band else f"{row['a']} x {row['b']}"
+
+
+def _nonzeros(row: Row) -> str:
     """Return the number of nonzeros of C, and that of the paper in brackets."""
     ours, paper = row["product_nnz"], row["nz"]
     return (f"{ours:,}" if ours else "") + (f" ({paper[2]:,})" if paper else "")
 
 
-# ---- picture ------------------------------------------------------------------------------------------------------
-def draw(report: dict[str, Any]) -> Any:
+def _faster(row: Row, peer: str) -> str:
+    """Return the speedup of the default kernel, on a GPU if the row has its time there."""
+    default = "hm default" if row["times"].get("hm default") else ONE_CORE[""]
+    ratio = speedup(row, default, peer)
+    return f"{columns.digits(ratio)}x" if ratio else ""
+
+
+def draw(report: Row) -> Any:
     """Draw figures 6 and 7 and tables 1 and 2: times over the order, the bandwidth, and the number of diagonals."""
-    colors = dict(zip(_columns(report), (GREY, PURPLE, YELLOW, GREEN, ORANGE, "#cc9966", SKY, BLUE, "black")))
+    colors = (GREY, PURPLE, YELLOW, GREEN, ORANGE, "#cc9966", SKY, BLUE, "black")
+    series: dict[str, Any] = {
+        name: (of_column(name), ".-", color) for name, color in zip(timed(report["rows"]), colors, strict=False)
+    }
+    for field, mark, device in (("cpu_ms", "x", "CPU"), ("cuda_ms", "+", "GPU")):
+        series[f"the paper's {device}"] = (itemgetter(field), mark, "black")
     figure = new_figure(11.2, 3.6)
-    sources = ("figure 6", "figure 7", "table 1", "table 2")
-    rows_of = {source: [r for r in report["rows"] if r["source"] == source] for source in sources}
-    panels = (
-        ("figure 6, band of 41", "order n", lambda r: r["n"], [r for r in rows_of["figure 6"] if r["a"] == 20]),
-        ("figure 7, n = 10240", "diagonals of the band", lambda r: 2 * r["a"] + 1, rows_of["figure 7"]),
-        ("table 1", "order n", lambda r: r["n"], rows_of["table 1"]),
-        ("table 2, n = 10000", "diagonals of A", lambda r: r["a"], rows_of["table 2"]),
+    panels: tuple[tuple[str, str, dict[str, Any], Any], ...] = (
+        ("figure 6, band of 41", "order n", {"source": "figure 6", "a": 20}, itemgetter("n")),
+        ("figure 7, n = 10240", "diagonals of the band", {"source": "figure 7"}, lambda row: 2 * row["a"] + 1),
+        ("table 1", "order n", {"source": "table 1"}, itemgetter("n")),
+        ("table 2, n = 10000", "diagonals of A", {"source": "table 2"}, itemgetter("a")),
     )
-    for axes, (title, label, position_of, rows) in zip(figure.subplots(1, 4), panels, strict=True):
-        positions = [position_of(r) for r in rows]
-        for name, color in colors.items():
-            axes.plot(positions, [1e3 * t if (t := r["times"].get(name)) else np.nan for r in rows], ".-", color=color,
-                      label=name)  # fmt: skip
-        for field, mark in (("cpu_ms", "x"), ("cuda_ms", "+")):
-            paper = [r[field] or np.nan for r in rows]
-            if not np.isnan(paper).all():
-                axes.plot(positions, paper, mark, color="black", label=f"the paper's {'CPU' if mark == 'x' else 'GPU'}")
-        axes.set_title(title)
-        axes.set_xlabel(label)
-        logarithmic(axes, "y")
+    for axes, (title, x_label, fields, x) in zip(figure.subplots(1, 4), panels, strict=True):
+        curves(axes, select(report, **fields), x, series)
+        label(axes, x_label, title=title, log="y")
     figure.axes[0].set_ylabel("time (ms)")
-    handles = {t: h for axes in figure.axes for h, t in zip(*axes.get_legend_handles_labels(), strict=True)}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6)
+    legend(figure, "outside lower center", columns=6)
     return figure
 
 
 TABLES_000 = Experiment(
-    "tables-000", __doc__, _rows, lambda report: [("", _cells(report))], draw,
+    "tables-000", __doc__, _rows, _tables, draw,
     columns=Columns("C = A B", ("hm default", "hm"), {", 1 core": "C = A B, 1 core"}),
 )  # fmt: skip

@@ -28,42 +28,18 @@ from diagsparse._backends.backend import CPU, Backend
 from diagsparse._formats import bands
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._products.profile import clock
-from diagsparse._study import gpu_peers, peers
+from diagsparse._products import profile
+from diagsparse._study import peers
 from diagsparse._study.exactness import MatvecCheck, vector
+from diagsparse._study.sampled import SampledMatmul
 from diagsparse.io import read_floats
 
-from ..experiment import (
-    Clock,
-    Contender,
-    Experiment,
-    NamedRow,
-    Prepared,
-    cached_maker,
-    called,
-    fill,
-    matrix_files,
-    on_device,
-    planned_matvec,
-    planned_square,
-    square,
-)
-from ..square_check import SampledSquare
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill, gpu_squares, matrix_files
+from ..prepare import Prepared
 from ..timed_columns import Columns
 from .paper_002_matrices import TABLES, Printed, stand_in
-from .paper_002_tables import (
-    FROM_CSR,
-    ONCE,
-    PAPERS_FROM_CSR,
-    PAPERS_ONCE,
-    PAPERS_PLANNED,
-    PLANNED,
-    SEGMENTS,
-    VECTOR,
-    draw,
-    head,
-    tables,
-)
+from .paper_002_tables import ONCE, PLANNED, SEGMENTS, VECTOR, draw, head, tables
 
 ORDER = 16_000
 SMALL = 5000  #: least number of rows of a stand-in without --quick, unless the matrix of the paper is smaller
@@ -149,10 +125,9 @@ def _run(one: Matrix, make: Callable[[], Operand], dtype: str, where: Backend) -
         "paper": asdict(one.printed) if one.printed else None,
         "partitions": _partitions(csr, {"bytes": q.offsets, "paper": papers.offsets, "built": operand.built}),
     }  # fmt: skip
-    fill(row, _products(a, csr, q, papers, where, row), SampledSquare(a))
+    fill(row, _products(a, csr, q, papers, where, row), SampledMatmul(a, a))
     x = vector(a.shape[1], a.dtype)
-    check_vector = MatvecCheck(a, x)
-    fill(row, _vectors(a, csr, q, x, where), lambda y: check_vector(where.host(y)))
+    fill(row, _vectors(a, csr, q, x, where), MatvecCheck(a, x))
     row["stages"] = _stages(csr, PLANNED in row["failed"], partition="bytes")
     row["algorithm"] = _stages(csr, not row["times"].get(SEGMENTS), "segments", partition="paper")
     return row
@@ -176,9 +151,9 @@ def _stages(csr: SparseArray, failed: bool, kernel: str | None = None, **partiti
     samples: list[dict[str, float]] = []
     with suppress(MemoryError):
         while not failed and len(samples) < _SAMPLES and (not samples or sum(samples[-1].values()) < 1):
-            start = clock(csr)
+            start = profile.clock(csr)
             q = csr.asformat("qband", **partition)
-            seconds = clock(csr) - start
+            seconds = profile.clock(csr) - start
             samples.append({"partition": seconds} | q.matmul(q, format="qband", kernel=kernel, profile=True)[1])
     return min(samples, key=lambda stages: sum(stages.values()), default={})
 
@@ -191,49 +166,45 @@ def _partitioned_square(csr: SparseArray, partition: str) -> SparseArray:
 def _products(
     a: Any, csr: SparseArray, q: SparseArray, papers: SparseArray, where: Backend, row: dict[str, Any]
 ) -> Iterator[Contender]:
-    seconds = Clock(where, budget=0.1, samples=7)
+    clock = Clock(where, budget=0.1, samples=7)
 
-    def ours(name: str, prepare: Callable[[], Prepared]) -> Contender:
+    def ours(name: str, build: Callable[[], Prepared]) -> Contender:
         def recorded() -> Prepared:
-            call, C = prepare()
+            call, C = build()
             row["formats"][name] = C.format
             if name == "csr planned":
                 row["product_nnz"] = C.nnz
             return call, C
 
-        return name, recorded, seconds
+        return name, recorded, clock
 
-    yield ours(PLANNED, partial(planned_square, q))
-    yield ours(ONCE, partial(square, q))
-    yield ours(FROM_CSR, partial(called, _partitioned_square, csr, "bytes"))
-    yield ours(PAPERS_PLANNED, partial(planned_square, papers))
-    yield ours(PAPERS_ONCE, partial(square, papers))
-    yield ours(PAPERS_FROM_CSR, partial(called, _partitioned_square, csr, "paper"))
+    for name, partition, A in (("qband", "bytes", q), ("paper", "paper", papers)):
+        yield ours(f"{name} planned", partial(prepare.planned_square, A))
+        yield ours(name, partial(prepare.square, A))
+        yield ours(f"{name} from csr", partial(prepare.called, _partitioned_square, csr, partition))
     if where is not CPU or papers.rest.nnz * len(papers.offsets) <= _SEARCHES:  # type: ignore[attr-defined]
-        yield ours(SEGMENTS, partial(planned_square, papers, "segments"))
-    yield ours("csr planned", partial(planned_square, csr))
-    yield ours("csr", partial(square, csr))
+        yield ours(SEGMENTS, partial(prepare.planned_square, papers, "segments"))
+    yield ours("csr planned", partial(prepare.planned_square, csr))
+    yield ours("csr", partial(prepare.square, csr))
     if where is not CPU:
-        yield "cuSPARSE", partial(planned_square, csr, "cusparse"), seconds
-        if gpu_peers.cupy() is not None:
-            yield "CuPy csr", lambda: square(csr.to_cupy("csr")), seconds
+        yield from gpu_squares(csr, clock, "cuSPARSE")
         return
     theirs = measure.csr32(a)
-    yield "SciPy csr", partial(square, theirs), seconds
+    yield "SciPy csr", partial(prepare.square, theirs), clock
     if mkl := peers.mkl():
-        yield "MKL csr", partial(called, mkl.dot_product_mkl, theirs, theirs), seconds
+        yield "MKL csr", partial(prepare.called, mkl.dot_product_mkl, theirs, theirs), clock
 
 
 def _vectors(a: Any, csr: SparseArray, q: SparseArray, x: np.ndarray, where: Backend) -> Iterator[Contender]:
-    seconds = Clock(where, budget=0.05, samples=9)
-    z = on_device(x, where)
-    yield f"qband{VECTOR}", partial(planned_matvec, q, z), seconds
-    yield f"csr{VECTOR}", partial(planned_matvec, csr, z), seconds
+    clock = Clock(where, budget=0.05, samples=9)
+    z = prepare.on_device(x, where)
+    yield f"qband{VECTOR}", partial(prepare.planned_matvec, q, z), clock
+    yield f"csr{VECTOR}", partial(prepare.planned_matvec, csr, z), clock
     if len(csr._summary().offsets) * a.shape[0] * a.dtype.itemsize <= MUCH * csr.nbytes:
-        yield f"dia{VECTOR}", lambda: planned_matvec(csr.asformat("dia"), z), seconds
+        yield f"dia{VECTOR}", lambda: prepare.planned_matvec(csr.asformat("dia"), z), clock
     if where is CPU:
         theirs = measure.csr32(a)
-        yield f"SciPy csr{VECTOR}", partial(called, operator.matmul, theirs, x), seconds
+        yield f"SciPy csr{VECTOR}", partial(prepare.called, operator.matmul, theirs, x), clock
 
 
 TABLES_002 = Experiment(

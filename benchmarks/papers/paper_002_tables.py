@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
 
 from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure
 
-from ..tables import Tables, machine, seconds, speedup
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, curves, label, new_figure
+from ..tables import Columns, Row, Tables, machine, seconds, select, speedup, table, time, timed, with_printed
 
 PLANNED, ONCE, FROM_CSR = "qband planned", "qband", "qband from csr"
 PAPERS_PLANNED, PAPERS_ONCE, PAPERS_FROM_CSR = "paper planned", "paper", "paper from csr"
@@ -20,58 +21,76 @@ PLANNED_PEERS = ("cuSPARSE", "csr planned")  #: compared with planned products
 PEERS = ("CuPy csr", "MKL csr", "SciPy csr")  #: compared with unplanned products, with or without the partition
 COMPARED = {PLANNED: PLANNED_PEERS, PAPERS_PLANNED: PLANNED_PEERS, ONCE: PEERS, FROM_CSR: PEERS, PAPERS_FROM_CSR: PEERS}
 _THEIRS = {"CuPy csr": "cuSPARSE (CuPy)", "cuSPARSE": "cuSPARSE, reused"}  #: names of columns in the summary
-HEADLINE = {"table 2": 5, "table 3": 2}  #: the paper's mean speedups over cuSPARSE
-_CROSSING = {"random": 85}  #: percentage in the bands from which the product of the paper is faster, if stated
+HEADLINE = {"table 2": "5x", "table 3": "2x"}  #: the paper's mean speedups over cuSPARSE
+_CROSSING = {"random": "85"}  #: percentage in the bands from which the product of the paper is faster, if stated
+_COUNTS = {"bands": "band_count", "diagonals": "diagonal_count"}  #: columns, and fields of `bands.properties`
+_SHARES = {  #: the same, and fields of `Printed`
+    "full (%)": ("band_occupancy", "occupancy"), "in the bands (%)": ("band_percentage", "percentage"),
+    "spread (%)": ("band_spread", "spread"),
+}  # fmt: skip
 
 Compared = tuple[str, str]
 """A column of diagsparse, and the column with which it is compared."""
 
 
-def compared(report: dict[str, Any]) -> list[Compared]:
+def compared(report: Row) -> list[Compared]:
     """Return the comparisons in a report: planned products, and unplanned products."""
-    named = {name for row in report["rows"] for name in row["times"]}
-    return [(ours, peer) for ours, peers in COMPARED.items() for peer in peers if {ours, peer} <= named]
+    names = set(timed(report["rows"]))
+    return [(ours, peer) for ours, peers in COMPARED.items() for peer in peers if {ours, peer} <= names]
 
 
 def _over(pair: Compared) -> str:
     return f"{pair[0]}, over {_THEIRS.get(pair[1], pair[1])}"
 
 
-def tables(report: dict[str, Any]) -> Tables:
+def tables(report: Row) -> Tables:
     """Yield titles and cells: mean speedups, matrices, squares, their stages, and products with vectors."""
     yield "How many times as fast: geometric means (the slowest row to the fastest)", _means(report)
     yield "Share of the nonzeros in the bands from which on products are faster (%)", _crossings(report)
     yield "Matrices (the paper's figures in brackets; * stands in for the paper's)", _matrices(report)
     yield "Bands, their diagonals, and what they hold (%), by each partition", _partitions(report)
-    yield "C = A A (csr: the rule made that product as csr)", _times(report, "")
+    names = timed(report["rows"])
+    squares = [name for name in names if not name.endswith(VECTOR)]
+    yield (
+        "C = A A (csr: by default, this product is computed in csr)",
+        _times(report, squares, partial(partial, _product)),
+    )
     yield "Stages of one product in qband", _stages(report, "stages")
     yield "Stages of the paper's algorithm", _stages(report, "algorithm")
-    yield "y = A x", _times(report, VECTOR)
+    vectors = timed(report["rows"], end=VECTOR)
+    yield "y = A x", _times(report, vectors, lambda name: partial(seconds, name=name + VECTOR))
 
 
-def _means(report: dict[str, Any]) -> Iterator[list[str]]:
-    pairs = compared(report)
-    yield ["from", "precision", *map(_over, pairs), "paper"]
-    for source, dtype in dict.fromkeys((row["source"], row["dtype"]) for row in report["rows"]):
-        rows = [row for row in report["rows"] if (row["source"], row["dtype"]) == (source, dtype)]
-        cells = []
-        for pair in pairs:
-            ratios = [ratio for row in rows if (ratio := speedup(row, *pair))]
-            means = (columns.digits(one(ratios)) for one in (geometric_mean, min, max) if ratios)
-            cells.append("{}x ({} to {})".format(*means) if ratios else "")
-        yield [source, dtype, *cells, f"{HEADLINE[source]}x" if source in HEADLINE else ""]
+def _grouped(
+    rows: list[Row], first: Columns, pairs: list[Compared], value: Callable[[list[Row], Compared], str],
+    printed: dict[str, str],
+) -> list[list[str]]:  # fmt: skip
+    """Return a table of groups of rows with the same `first` columns: a value for each pair, and that of the paper."""
+    (head, *keys) = table(rows, first)
+    cells = [[*head, *map(_over, pairs), "paper"]]
+    for key in dict.fromkeys(map(tuple, keys)):
+        some = [row for row, other in zip(rows, keys, strict=True) if tuple(other) == key]
+        cells.append([*key, *(value(some, pair) for pair in pairs), printed.get(key[0], "")])
+    return cells
 
 
-def _crossings(report: dict[str, Any]) -> Iterator[list[str]]:
-    pairs = compared(report)
-    yield ["rest", "precision", *map(_over, pairs), "paper"]
-    rows = [row for row in report["rows"] if row["source"] == "experiment 3"]
-    for layout, dtype in dict.fromkeys((row["options"]["layout"], row["dtype"]) for row in rows):
-        of = [row for row in rows if (row["options"]["layout"], row["dtype"]) == (layout, dtype)]
-        yield [layout, dtype, *(_crossing(of, pair) for pair in pairs), str(_CROSSING.get(layout, ""))]
+def _means(report: Row) -> list[list[str]]:
+    first = {"from": "{source}", "precision": "{dtype}"}
+    return _grouped(report["rows"], first, compared(report), _mean, HEADLINE)
 
 
-def _crossing(rows: list[dict[str, Any]], pair: Compared) -> str:
+def _mean(rows: list[Row], pair: Compared) -> str:
+    ratios = [ratio for row in rows if (ratio := speedup(row, *pair))]
+    means = (columns.digits(one(ratios)) for one in (geometric_mean, min, max) if ratios)
+    return "{}x ({} to {})".format(*means) if ratios else ""
+
+
+def _crossings(report: Row) -> list[list[str]]:
+    first = {"rest": "{options[layout]}", "precision": "{dtype}"}
+    return _grouped(select(report, source="experiment 3"), first, compared(report), _crossing, _CROSSING)
+
+
+def _crossing(rows: list[Row], pair: Compared) -> str:
     """Return the percentage in the bands from which on all rows are faster, or "none"."""
     ratios = {row["options"]["band_percentage"]: ratio for row in rows if (ratio := speedup(row, *pair))}
     start = next((s for s in sorted(ratios) if all(r > 1 for at, r in ratios.items() if at >= s)), None)
@@ -79,139 +98,115 @@ def _crossing(rows: list[dict[str, Any]], pair: Compared) -> str:
 
 
 # ---- matrices -----------------------------------------------------------------------------------------------------
-def _properties(row: dict[str, Any], *names: str) -> dict[str, Any]:
+def _bands(row: Row, *names: str) -> Row:
     """Return the properties of the first of these partitions in the row, or of the partition by bytes."""
-    partitions = row["partitions"]
+    partitions: Row = row["partitions"]
     return next((partitions[name] for name in (*names, "bytes") if name in partitions), {})
 
 
-def _matrices(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield [
-        "matrix", "rows", "nonzeros", "bands", "diagonals", "full (%)", "in the bands (%)", "spread (%)",
-        "beside the bands", "nonzeros of C", "of the stand-in's C",
-    ]  # fmt: skip
-    for row in report["rows"]:
-        if row["dtype"] != "float32":
-            continue
-        bands, paper = _properties(row, "built", "paper"), row["paper"] or {}
+def _matrices(report: Row) -> list[list[str]]:
+    def count(row: Row, what: str) -> str:
+        return with_printed(str(_bands(row, "built", "paper")[_COUNTS[what]]), (row["paper"] or {}).get(what))
+
+    def fraction(row: Row, what: str) -> str:
+        field, printed = _SHARES[what]
+        return with_printed(f"{_bands(row, 'built', 'paper')[field]:.2f}", (row["paper"] or {}).get(printed))
+
+    def of_stand_in(row: Row) -> str:
         product, other = row["product_nnz"], row["stand_in_product_nnz"]
-        yield [
-            _name(row),
-            f"{row['n']:,}",
-            f"{row['nnz']:,}",
-            *(_with_printed(str(bands[name]), paper.get(key)) for name, key in _COUNTS.items()),
-            *(_with_printed(f"{bands[name]:.2f}", paper.get(key)) for name, key in _SHARES.items()),
-            row["rest"],
-            f"{product:,}" if product else "",
-            f"{other:,}, {columns.digits(other / product)}x" if product and other else "",
-        ]
+        return f"{other:,}, {columns.digits(other / product)}x" if product and other else ""
+
+    return table(select(report, dtype="float32"), {
+        "matrix": _name, "rows": "{n:,}", "nonzeros": "{nnz:,}",
+        **{name: partial(count, what=name) for name in _COUNTS},
+        **{name: partial(fraction, what=name) for name in _SHARES}, "outside of the bands": "{rest}",
+        "nonzeros of C": lambda row: f"{row['product_nnz']:,}" if row["product_nnz"] else "",
+        "of the stand-in's C": of_stand_in,
+    })  # fmt: skip
 
 
-def _partitions(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["matrix", "bytes, float32", "bytes, float64", "paper"]
-    named: dict[str, dict[str, dict[str, Any]]] = {}
+def _partitions(report: Row) -> list[list[str]]:
+    matrices: dict[str, Row] = {}
     for row in report["rows"]:
-        named.setdefault(_name(row), {})[row["dtype"]] = row
-    for name, by_dtype in named.items():
-        by_bytes = [_properties(by_dtype[dtype]) if dtype in by_dtype else {} for dtype in ("float32", "float64")]
-        papers = next(iter(by_dtype.values()))["partitions"].get("paper", {})
-        yield [name, *(_counts(bands) for bands in (*by_bytes, papers))]
+        matrices.setdefault(_name(row), {"name": _name(row), "paper": _counts(row["partitions"].get("paper"))})
+        matrices[_name(row)][row["dtype"]] = _counts(_bands(row))
+    return table(matrices.values(), {
+        "matrix": "{name}", **{f"bytes, {dtype}": partial(_of_dtype, dtype=dtype) for dtype in ("float32", "float64")},
+        "paper": "{paper}",
+    })  # fmt: skip
 
 
-def _counts(bands: dict[str, Any]) -> str:
-    if not bands:
-        return ""
-    return f"{bands['band_count']}, {bands['diagonal_count']}, {bands['band_percentage']:.2f}"
+def _of_dtype(row: Row, dtype: str) -> str:
+    return str(row.get(dtype, ""))
 
 
-_COUNTS = {"band_count": "bands", "diagonal_count": "diagonals"}
-_SHARES = {"band_occupancy": "occupancy", "band_percentage": "percentage", "band_spread": "spread"}
+def _counts(bands: Row | None) -> str:
+    return "{band_count}, {diagonal_count}, {band_percentage:.2f}".format(**bands) if bands else ""
 
 
-def _with_printed(ours: str, paper: Any) -> str:
-    return ours if paper is None else f"{ours} ({paper})"
-
-
-def _name(row: dict[str, Any]) -> str:
+def _name(row: Row) -> str:
     return f"{row['source']}, {row['what']}{'*' * row['stands_in']}"
 
 
 # ---- times --------------------------------------------------------------------------------------------------------
-def _columns(report: dict[str, Any], end: str) -> list[str]:
-    names = dict.fromkeys(name for row in report["rows"] for name in row["times"])
-    return [name for name in names if name.endswith(VECTOR) == bool(end)]
+def _times(report: Row, names: list[str], value: Callable[[str], Callable[[Row], str]]) -> list[list[str]]:
+    return table(report["rows"], {"matrix": _name, "precision": "{dtype}", **{name: value(name) for name in names}})
 
 
-def _times(report: dict[str, Any], end: str) -> Iterator[list[str]]:
-    names = _columns(report, end)
-    yield ["matrix", "precision", *(name.removesuffix(VECTOR) for name in names)]
-    for row in report["rows"]:
-        by_csr = {name for name in COMPARED if row["formats"].get(name) == "csr"}
-        cells = (seconds(row, name) + ", csr" * (name in by_csr) for name in names)
-        yield [_name(row), row["dtype"], *cells]
+def _product(name: str, row: Row) -> str:
+    """Return the time of a square, and whether the product is in csr."""
+    return seconds(row, name) + ", csr" * (name in COMPARED and row["formats"].get(name) == "csr")
 
 
-def _stages(report: dict[str, Any], field: str) -> Iterator[list[str]]:
+def _stages(report: Row, field: str) -> list[list[str]]:
     rows = [row for row in report["rows"] if row[field]]
-    names = list(dict.fromkeys(name for row in rows for name in row[field]))
-    yield ["matrix", "precision", *names]
-    for row in rows:
-        cells = (columns.seconds(row[field][name]) if name in row[field] else "" for name in names)
-        yield [_name(row), row["dtype"], *cells]
+    names = dict.fromkeys(name for row in rows for name in row[field])
+    stages = {name: lambda row, name=name: time(row[field].get(name)) for name in names}
+    return table(rows, {"matrix": _name, "precision": "{dtype}", **stages})
 
 
-def summary(report: dict[str, Any]) -> str:
+def summary(report: Row) -> str:
     """Return the mean speedups as Markdown, for the page about the format."""
-    return columns.markdown(list(_means(report)))
+    return columns.markdown(_means(report))
 
 
-def head(report: dict[str, Any]) -> str:
+def head(report: Row) -> str:
     """Return the line about the machine."""
     return machine(report, "float32 and float64")
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def draw(report: dict[str, Any]) -> Any:
+def draw(report: Row) -> Any:
     """Draw figures 2 and 3 (c): speedups over the percentage in the bands, and the times of the stages."""
     figure = new_figure(12.8, 3.9)
     left, middle, right = figure.subplots(1, 3)
-    pairs = compared(report)
-    _plot_speedups(left, report, next((pair for pair in pairs if pair[0] == PAPERS_FROM_CSR), None))
-    _plot_speedups(middle, report, next((pair for pair in pairs if pair[0] == PLANNED), None))
+    for axes, ours in ((left, PAPERS_FROM_CSR), (middle, PLANNED)):
+        _plot_speedups(axes, report, next((pair for pair in compared(report) if pair[0] == ours), None))
     middle.legend(fontsize=6, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     _plot_stages(right, report)
     return figure
 
 
-def _plot_speedups(axes: Any, report: dict[str, Any], pair: Compared | None) -> None:
+def _plot_speedups(axes: Any, report: Row, pair: Compared | None) -> None:
     """Draw the speedups of one column over another in experiment 3."""
     for layout, color in zip(("random", "row_block", "column_block"), (BLUE, ORANGE, GREEN), strict=True):
         for dtype, style in (("float32", ".-"), ("float64", ".:")):
-            rows = [
-                row for row in report["rows"]
-                if row["dtype"] == dtype and row["source"] == "experiment 3" and row["options"]["layout"] == layout
-            ]  # fmt: skip
-            shares = [row["options"]["band_percentage"] for row in rows]
-            ratios = [(speedup(row, *pair) if pair else None) or np.nan for row in rows]
-            axes.plot(shares, ratios, style, color=color, label=f"{layout}, {dtype}")
-    axes.axhline(1, color="black", lw=0.7)
-    axes.set_xlabel("nonzeros in the bands (%)")
-    axes.set_title(_over(pair) if pair else "")
-    axes.set_ylabel("times as fast")
+            rows = [r for r in select(report, source="experiment 3", dtype=dtype) if r["options"]["layout"] == layout]
+            ratios = {f"{layout}, {dtype}": (lambda row: speedup(row, *pair) if pair else None, style, color)}
+            curves(axes, rows, lambda row: row["options"]["band_percentage"], ratios)
+    label(axes, "nonzeros in the bands (%)", "times as fast", title=_over(pair) if pair else "", line=1)
     axes.set_ylim(bottom=0)
 
 
-def _plot_stages(axes: Any, report: dict[str, Any]) -> None:
+def _plot_stages(axes: Any, report: Row) -> None:
     """Draw the fraction of each stage of the paper's algorithm for the matrices of table 3, as in figure 2."""
-    of = [row for row in report["rows"] if row["source"] == "table 3" and row["dtype"] == "float32"]
-    rows = [row for row in of if row["algorithm"]]
+    rows = [row for row in select(report, source="table 3", dtype="float32") if row["algorithm"]]
     names, below = list(dict.fromkeys(name for row in rows for name in row["algorithm"])), np.zeros(len(rows))
     for name, color in zip(names, (GREY, SKY, BLUE, ORANGE, GREEN, PURPLE, YELLOW, "black"), strict=False):
         shares = [100 * row["algorithm"].get(name, 0) / sum(row["algorithm"].values()) for row in rows]
         axes.bar(range(len(rows)), shares, bottom=below, color=color, label=name)
         below = below + shares
     axes.set_xticks(range(len(rows)), [row["what"] for row in rows], rotation=45, ha="right")
-    axes.set_ylabel("share of the time of a product (%)")
-    axes.set_title("the paper's algorithm, float32")
-    if axes.get_legend_handles_labels()[0]:
+    label(axes, y="share of the time of a product (%)", title="the paper's algorithm, float32")
+    if names:
         axes.legend(fontsize=6, loc="center left", bbox_to_anchor=(1, 0.5))

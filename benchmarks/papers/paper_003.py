@@ -20,7 +20,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -34,9 +33,10 @@ from diagsparse._matrix.registry import format_named
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._study.exactness import MatvecCheck, vector
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, Report, called, fill, on_device, planned_matvec
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, Report, fill
 from ..timed_columns import Columns
-from .paper_003_tables import BLOCKS, BYTES, PAPER, SCIPY, SHORT, SLICES, TABLE_10_ORDER, draw, tables
+from .paper_003_tables import BLOCKS, BYTES, PAPER, SHORT, SLICES, TABLE_10_ORDER, draw, tables
 
 ORDER = 32_768
 LAYOUTS: dict[str, dict[str, int]] = {"sell": {"slice_height": 1024}}  # in addition to the boundary of ellcsr
@@ -69,12 +69,9 @@ def _run(i: int, n: int, where: Backend) -> dict[str, Any]:
     a = gallery.ci_matrix(n, seed=i)
     row: dict[str, Any] = {"matrix": i + 1, "n": n, "counts": _counts(a), "nbytes": {}}
     row["slices"] = {"rows": n // SLICES, "nbytes": _sliced(a, n // SLICES)}
-    single = a.astype(np.float32)
-    for b, contenders in (
-        (a, chain(_contenders(a, where, row), _short(a, where, row))),
-        (single, _short(single, where, row)),
-    ):
-        fill(row, contenders, partial(_error, where, MatvecCheck(b, vector(n, np.float64))))
+    fill(row, _contenders(a, where, row), MatvecCheck(a, vector(n, np.float64)))
+    for b in (a, a.astype(np.float32)):
+        fill(row, _short(b, where, row), MatvecCheck(b, vector(n, np.float64)))
     return row
 
 
@@ -90,39 +87,36 @@ def _run_large(n: int, m: int, where: Backend) -> dict[str, Any]:
     a = gallery.ci_matrix(n, rows=m, seed=0)
     row: dict[str, Any] = {"n": n, "rows": m, "counts": _counts(a), "nbytes": {}}
     contenders = _contenders(a, where, row, LARGE_FORMATS)
-    fill(row, contenders, partial(_error, where, MatvecCheck(a, vector(n, np.float64))))
+    fill(row, contenders, MatvecCheck(a, vector(n, np.float64)))
     return row
-
-
-def _error(where: Backend, check: MatvecCheck, y: Any) -> float:
-    return check(where.host(y))
 
 
 def _contenders(a: Any, where: Backend, row: dict[str, Any], formats: tuple[str, ...] = FORMATS) -> Iterator[Contender]:
     counts, host, seconds = row["counts"], vector(row["n"], np.float64), Clock(where)
-    csr, x = array(a, "csr", device=where.name), on_device(host, where)
+    csr, x = array(a, "csr", device=where.name), prepare.on_device(host, where)
     for format in formats:
         layout = LAYOUTS.get(format, {}) | ({"boundary": counts["width"]} if format == "ellcsr" else {})
-        predicted = _predicted(csr, format, layout)
+        predicted = format_named(format).nbytes(csr._summary(), **layout)  # without allocating anything
         A = csr if format == "csr" else csr.asformat(format, **layout)
         if format in BYTES:
-            row["nbytes"][format] = {"paper": _formula(format, counts, A), "told": predicted, "allocated": A.nbytes}
+            paper = _formula(format, counts, A)
+            row["nbytes"][format] = {"paper": paper, "predicted": predicted, "allocated": A.nbytes}
         for name, kernel in _kernels(A):
-            yield name, partial(planned_matvec, A, x, kernel), seconds
+            yield name, partial(prepare.planned_matvec, A, x, kernel), seconds
     if where is CPU:
-        yield SCIPY, partial(called, operator.matmul, a, host), seconds
+        yield "SciPy csr", partial(prepare.called, operator.matmul, a, host), seconds
     elif "sell" in formats:  # with the slice height that needs the fewest bytes
-        yield "cuSPARSE sell", lambda: planned_matvec(csr.asformat("sell"), x, "cusparse"), seconds
+        yield "cuSPARSE sell", lambda: prepare.planned_matvec(csr.asformat("sell"), x, "cusparse"), seconds
 
 
 def _short(a: Any, where: Backend, row: dict[str, Any]) -> Iterator[Contender]:
     """Yield ellcsr with 16-bit and 8-bit columns and the values of `a`."""
-    csr, x = array(a, "csr", device=where.name), on_device(vector(row["n"], np.float64), where)
+    csr, x = array(a, "csr", device=where.name), prepare.on_device(vector(row["n"], np.float64), where)
     for name, (bits, values) in SHORT.items():
         if values == a.dtype:
             A = csr.asformat("ellcsr", boundary=row["counts"]["width"], column_bits=bits)
             row.setdefault("short", {})[name] = A.nbytes
-            yield name, partial(planned_matvec, A, x, ""), Clock(where)
+            yield name, partial(prepare.planned_matvec, A, x, ""), Clock(where)
 
 
 def _counts(a: Any) -> dict[str, Any]:
@@ -144,11 +138,6 @@ def _sliced(a: Any, height: int) -> int:
     return 12 * height * int(lengths.reshape(-1, height).max(axis=1).sum())
 
 
-def _predicted(csr: SparseArray, format: str, layout: dict[str, int]) -> int:
-    """Return the bytes that are predicted for a format, without allocating anything."""
-    return format_named(format).nbytes(csr._summary(), **layout)
-
-
 def _formula(format: str, counts: dict[str, Any], A: SparseArray) -> int:
     """Return the bytes by the formulas of section 4.1, with 4-byte indices and 8-byte values."""
     n, nnz = A.shape[0], counts["reference"] + counts["expansion"]
@@ -162,7 +151,10 @@ def _formula(format: str, counts: dict[str, Any], A: SparseArray) -> int:
 def _agree(row: dict[str, Any]) -> bool:
     """Return whether the predictions are exact, and agree with the paper's formulas except for 8-byte pointers."""
     pointers = 8 * (row.get("rows", row["n"]) + 1)
-    return all(b["told"] == b["allocated"] and abs(b["told"] - b["paper"]) <= pointers for b in row["nbytes"].values())
+    return all(
+        b["predicted"] == b["allocated"] and abs(b["predicted"] - b["paper"]) <= pointers
+        for b in row["nbytes"].values()
+    )
 
 
 def _kernels(A: SparseArray) -> Iterator[tuple[str, str]]:

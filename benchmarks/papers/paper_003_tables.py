@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from itertools import cycle
+from operator import itemgetter
 from typing import Any
 
-import numpy as np
-
-from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
-
-from ..tables import Tables, seconds, speedup
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, curves, label, new_figure
+from ..pictures import milliseconds as of_column
+from ..tables import Columns, Row, Tables, faster, milliseconds, seconds, table, time, timed, times, with_printed
 
 # For matrices 1 to 10. Table 3: nonzeros in the expansion space, length of the longest row; table 5: MB (2^20 bytes) in
 # csr, ell, sliced ell and the paper's format; table 9: milliseconds of cuSPARSE's csr, CSR5 and the paper's kernel.
@@ -44,12 +42,8 @@ TABLE_10_ORDER = 1_048_576
 TABLE_10 = (12.5761, 7.9806, 3.1831)
 BYTES = ("csr", "ell", "sell", "ellcsr")  # the formats of table 5
 TIMES = ("cuSPARSE", "CSR5", "warp2")  # the kernels in table 9
-SCIPY = "SciPy csr"
-BLOCKS = {
-    16: "blocks of 16",
-    32: "blocks of 32",
-    64: "blocks of 64",
-}  # by threads per block
+FIELDS = ("expansion", "longest", *BYTES, *TIMES)  # of PAPER
+BLOCKS = {threads: f"blocks of {threads}" for threads in (16, 32, 64)}  # columns by threads per block
 SHORT = {  # columns of the report: ellcsr with these bits per column index and this dtype
     "16 bits": (16, "float64"),
     "8 bits": (8, "float64"),
@@ -58,169 +52,132 @@ SHORT = {  # columns of the report: ellcsr with these bits per column index and 
 TABLES_6_TO_8 = {16: 4.8881, 32: 3.2844, 64: 3.5434}  # milliseconds for a matrix that the paper does not name
 
 
-def _rows(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the ten matrices."""
-    return [row for row in report["rows"] if "matrix" in row]
+def _rows(report: Row) -> list[Row]:
+    """Return the rows of the ten matrices with the ``printed`` numbers, for matrices of the paper's size."""
+    rows = [row for row in report["rows"] if "matrix" in row]
+    return [row | {"printed": {} if report["quick"] else _printed(row["matrix"] - 1)} for row in rows]
 
 
-def _columns(report: dict[str, Any]) -> list[str]:
+def _printed(i: int) -> Row:
+    sparsity = REFERENCE_SPARSITY, *SPARSITY[i]
+    return dict(zip(FIELDS, PAPER[i], strict=True)) | {"reference": REFERENCE, "sparsity": sparsity}
+
+
+def _columns(report: Row) -> list[str]:
     """Return the columns except those of block sizes and short column indices."""
-    names = dict.fromkeys(name for row in _rows(report) for name in row["times"])
-    return [name for name in names if name not in BLOCKS.values() and name not in SHORT]
+    return [name for name in timed(_rows(report)) if name not in BLOCKS.values() and name not in SHORT]
 
 
-def _of_paper(report: dict[str, Any], row: dict[str, Any], field: int) -> Any:
-    """Return a printed number for a matrix of the paper's size."""
-    return None if report["quick"] else PAPER[row["matrix"] - 1][field]
-
-
-def tables(report: dict[str, Any]) -> Tables:
+def tables(report: Row) -> Tables:
     """Yield titles and cells: the paper's tables 3 to 10, with its numbers in brackets."""
-    yield "The two regions (tables 3 and 4 of the paper in brackets)", _counts(report)
-    yield "MB of 2^20 bytes, by the paper's formulas and as allocated (its table in brackets)", _sizes(report)
-    if report["device"] == "cuda":
-        yield "A x by the paper's algorithm 7, in blocks of so many threads (its tables 6 to 8)", _blocks(report)
-    yield "A x", _times(report)
-    yield "A x in ellcsr with short columns, x and sums in float64", _short(report)
-    if large := _large(report):
-        yield "A x of larger matrices, and of the whole one of table 10", large
+    rows, first, gpu = _rows(report), {"matrix": "{matrix}"}, report["device"] == "cuda"
+    peer, whom = ("cuSPARSE", "the fastest of cuSPARSE") if gpu else ("SciPy csr",) * 2
+    theirs = [name for name in timed(report["rows"]) if name.startswith(peer)]
+    ratio = {name: partial(faster, ours=name, theirs=theirs) for name in ("ellcsr", *SHORT)}
+    printed = {f"the paper's {name}": partial(_printed_time, name=name) for name in TIMES}
+    yield "The two regions (tables 3 and 4 of the paper in brackets)", table(rows, {**first, **_REGIONS})
+    yield "MB of 2^20 bytes, by the paper's formulas and as allocated (its table in brackets)", table(rows, {
+        **first,
+        **{f"{name}, {what}": partial(_size, name, what) for name in BYTES for what in ("formula", "allocated")},
+        f"sell, {SLICES} slices": lambda row: _megabytes(row["slices"]["nbytes"]),
+    })  # fmt: skip
+    if gpu:
+        title = "A x by the paper's algorithm 7, in blocks of so many threads (its tables 6 to 8)"
+        blocks = table(rows, first | {str(threads): partial(seconds, name=name) for threads, name in BLOCKS.items()})
+        paper = ["the paper's", *map(milliseconds, TABLES_6_TO_8.values())]
+        yield title, [*blocks, *([] if report["quick"] else [paper])]
+    yield "A x", table(rows, {**first, **times(_columns(report)), **printed, f"ellcsr vs {whom}": ratio["ellcsr"]})
+    short: Columns = {
+        f"{name}, {what}": value
+        for name in SHORT
+        for what, value in (
+            ("MB of 2^20 bytes", lambda row, name=name: _megabytes(row["short"][name])),
+            ("time", partial(seconds, name=name)),
+            (f"vs {whom}", ratio[name]),
+        )
+    }
+    yield "A x in ellcsr with short columns, x and sums in float64", table(rows, {**first, **short})
+    if large := [row for row in report["rows"] if "matrix" not in row]:
+        yield "A x of larger matrices, and of the whole one of table 10", table(large, {
+            "order": "{n}", "rows": "{rows}", "nonzeros": lambda row: f"{_nonzeros(row):,}",
+            "GB in csr": lambda row: f"{row['nbytes']['csr']['allocated'] / 1e9:.2f}", **times(timed(large)),
+            f"ellcsr vs {whom}": ratio["ellcsr"], "the whole in ellcsr": _whole,
+            **{f"the paper's {name}": partial(_of_table_10, i) for i, name in enumerate(TIMES)},
+        })  # fmt: skip
 
 
-def _with_printed(ours: str, paper: Any) -> str:
-    return ours if paper is None else f"{ours} ({paper})"
+def _counted(name: str, row: Row) -> str:
+    ours, printed = row["counts"][name], row["printed"].get(name)
+    return with_printed(f"{ours:,}", printed and f"{printed:,}")
 
 
-def _counts(report: dict[str, Any]) -> Iterator[list[str]]:
-    regions = ("reference", "expansion")
-    yield [
-        "matrix", *regions, "longest row", "its number", *(f"longest in the {region}" for region in regions),
-        *(f"{region} sparsity" for region in regions), "sparsity of all",
-    ]  # fmt: skip
-    for row in _rows(report):
-        c, expansion = row["counts"], _of_paper(report, row, 0)
-        printed = (REFERENCE_SPARSITY, *SPARSITY[row["matrix"] - 1]) if expansion else (None,) * 3
-        yield [
-            str(row["matrix"]),
-            _with_printed(f"{c['reference']:,}", expansion and f"{REFERENCE:,}"),
-            _with_printed(f"{c['expansion']:,}", expansion and f"{expansion:,}"),
-            _with_printed(str(c["longest"]), _of_paper(report, row, 1)),
-            str(c["longest_row"]),
-            str(c["width"]),
-            str(c["longest"] - c["width"]),  # all rows have the same number in the reference region
-            *(
-                _with_printed(f"{ours:.6f}", paper and f"{paper:.6f}")
-                for ours, paper in zip(c["sparsity"], printed, strict=True)
-            ),
-        ]
+def _sparsity(i: int, row: Row) -> str:
+    printed = row["printed"].get("sparsity")
+    return with_printed(f"{row['counts']['sparsity'][i]:.6f}", printed and f"{printed[i]:.6f}")
 
 
-def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
-    rows = _rows(report)
-    yield [
-        "matrix",
-        *(f"{name}, {what}" for name in BYTES for what in ("formula", "allocated")),
-        f"sell, {SLICES} slices",
-    ]
-    for row in rows:
-        cells = [str(row["matrix"])]
-        for i, name in enumerate(BYTES):
-            formula, allocated = (f"{row['nbytes'][name][what] / 2**20:.2f}" for what in ("paper", "allocated"))
-            printed = _of_paper(report, row, 2 + i)
-            cells += [formula, _with_printed(allocated, printed and f"{printed:.2f}")]
-        yield [*cells, f"{row['slices']['nbytes'] / 2**20:.2f}"]
+_REGIONS: Columns = {
+    "reference": partial(_counted, "reference"), "expansion": partial(_counted, "expansion"),
+    "longest row": lambda row: with_printed(str(row["counts"]["longest"]), row["printed"].get("longest")),
+    "its number": "{counts[longest_row]}", "longest in the reference": "{counts[width]}",  # that of all rows
+    "longest in the expansion": lambda row: str(row["counts"]["longest"] - row["counts"]["width"]),
+    **{name: partial(_sparsity, i) for i, name in enumerate(
+        ("reference sparsity", "expansion sparsity", "sparsity of all")
+    )},
+}  # fmt: skip
 
 
-def _blocks(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["matrix", *map(str, BLOCKS)]
-    for row in _rows(report):
-        yield [str(row["matrix"]), *(seconds(row, name) for name in BLOCKS.values())]
-    if not report["quick"]:
-        yield ["the paper's", *(columns.seconds(TABLES_6_TO_8[threads] / 1e3) for threads in BLOCKS)]
+def _megabytes(nbytes: float) -> str:
+    return f"{nbytes / 2**20:.2f}"
 
 
-def _times(report: dict[str, Any]) -> Iterator[list[str]]:
-    names = _columns(report)
-    yield ["matrix", *names, *(f"the paper's {name}" for name in TIMES), f"ellcsr vs {_peer(report)}"]
-    for row in _rows(report):
-        paper = [columns.seconds(ms / 1e3) if (ms := _of_paper(report, row, 6 + i)) else "" for i in range(len(TIMES))]
-        cells = (seconds(row, name) for name in names)
-        yield [str(row["matrix"]), *cells, *paper, _ratio(report, row, "ellcsr")]
+def _size(name: str, what: str, row: Row) -> str:
+    """Return the bytes of a format by the formula of the paper, or those that are allocated, and the printed ones."""
+    if what == "formula":
+        return _megabytes(row["nbytes"][name]["paper"])
+    printed = row["printed"].get(name)
+    return with_printed(_megabytes(row["nbytes"][name]["allocated"]), printed and f"{printed:.2f}")
 
 
-def _short(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield [
-        "matrix",
-        *(f"{name}, {what}" for name in SHORT for what in ("MB of 2^20 bytes", "time", f"vs {_peer(report)}")),
-    ]
-    for row in _rows(report):
-        cells = [str(row["matrix"])]
-        for name in SHORT:
-            cells += [f"{row['short'][name] / 2**20:.2f}", seconds(row, name), _ratio(report, row, name)]
-        yield cells
+def _printed_time(row: Row, name: str) -> str:
+    return milliseconds(row["printed"].get(name))
 
 
-def _large(report: dict[str, Any]) -> list[list[str]]:
-    """Return a table of the larger matrices; the times of some rows are scaled to the entire matrix of table 10."""
-    rows = [row for row in report["rows"] if "matrix" not in row]
-    names = list(dict.fromkeys(name for row in rows for name in row["times"]))
-    if not rows:
-        return []
-    head = ["order", "rows", "nonzeros", "GB in csr", *names, f"ellcsr vs {_peer(report)}", "the whole in ellcsr"]
-    cells = [[*head, *(f"the paper's {name}" for name in TIMES)]]
-    for row in rows:
-        counts, time = row["counts"], row["times"].get("ellcsr")
-        paper = TABLE_10 if row["n"] == TABLE_10_ORDER else (None,) * len(TIMES)
-        cells.append([
-            str(row["n"]),
-            str(row["rows"]),
-            f"{counts['reference'] + counts['expansion']:,}",
-            f"{row['nbytes']['csr']['allocated'] / 1e9:.2f}",
-            *(seconds(row, name) for name in names),
-            _ratio(report, row, "ellcsr"),
-            columns.seconds(time * row["n"] / row["rows"]) if time else "",
-            *(columns.seconds(s) if s else "" for s in paper),
-        ])  # fmt: skip
-    return cells
+def _nonzeros(row: Row) -> int:
+    return int(row["counts"]["reference"] + row["counts"]["expansion"])
 
 
-def _peer(report: dict[str, Any]) -> str:
-    return "the fastest of cuSPARSE" if report["device"] == "cuda" else SCIPY
+def _whole(row: Row) -> str:
+    """Return the time of all rows of a matrix, some of which are timed."""
+    t = row["times"].get("ellcsr")
+    return time(t and t * row["n"] / row["rows"])
 
 
-def _ratio(report: dict[str, Any], row: dict[str, Any], name: str) -> str:
-    """Return the time of the fastest peer divided by that of a column."""
-    peers = "cuSPARSE" if report["device"] == "cuda" else SCIPY
-    return columns.times(speedup(row, name, [column for column in row["times"] if column.startswith(peers)]))
+def _of_table_10(i: int, row: Row) -> str:
+    return time(TABLE_10[i]) if row["n"] == TABLE_10_ORDER else ""
 
 
 # ---- picture ------------------------------------------------------------------------------------------------------
-def draw(report: dict[str, Any]) -> Any:
+def draw(report: Row) -> Any:
     """Draw figures 5 and 6: the bytes of each format, and the times, for each matrix."""
     colors = (GREY, PURPLE, GREEN, ORANGE, SKY, YELLOW, BLUE, "black", "#cc9966", "#9467bd", "#7f7f3f")
     figure, rows = new_figure(9.6, 3.6), _rows(report)
     left, right = figure.subplots(1, 2)
-    at = [row["matrix"] for row in rows]
-    for i, (name, color) in enumerate(zip(BYTES, colors, strict=False)):
-        left.plot(
-            at,
-            [row["nbytes"][name]["allocated"] / 2**20 for row in rows],
-            ".-",
-            color=color,
-            label=name,
-        )
-        if not report["quick"]:
-            left.plot(at, [PAPER[m - 1][2 + i] for m in at], "x", color=color)
-    left.set_ylabel("MB (x: the paper's)")
-    lines = {name: (name, ".-") for name in _columns(report)} | {name: (f"ellcsr, {name}", ".:") for name in SHORT}
-    for (name, (label, style)), color in zip(lines.items(), cycle(colors)):
-        times = [1e3 * t if (t := row["times"].get(name)) else np.nan for row in rows]
-        right.plot(at, times, style, color=color, label=label)
-    if not report["quick"]:
-        for i, (name, mark) in enumerate(zip(TIMES, "x+v", strict=True)):
-            right.plot(at, [PAPER[m - 1][6 + i] for m in at], mark, color="black", label=f"the paper's {name}")
-    right.set_ylabel("time of A x (ms)")
-    logarithmic(right, "y")
+    for name, color in zip(BYTES, colors, strict=False):
+        allocated = {name: (lambda row, name=name: row["nbytes"][name]["allocated"] / 2**20, ".-", color)}
+        curves(left, rows, itemgetter("matrix"), allocated)
+        curves(left, rows, itemgetter("matrix"), {"": (partial(_printed_number, name), "x", color)})
+    series = {name: (name, ".-") for name in _columns(report)} | {f"ellcsr, {name}": (name, ".:") for name in SHORT}
+    curves(right, rows, itemgetter("matrix"), {
+        **{text: (of_column(name), form, color) for (text, (name, form)), color in zip(series.items(), cycle(colors))},
+        **{f"the paper's {name}": (partial(_printed_number, name), mark, "black") for name, mark in zip(TIMES, "x+v")},
+    })  # fmt: skip
+    label(left, "matrix", "MB (x: the paper's)")
+    label(right, "matrix", "time of A x (ms)", log="y")
     for axes in (left, right):
-        axes.set_xlabel("matrix")
         axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
+
+
+def _printed_number(name: str, row: Row) -> float | None:
+    return row["printed"].get(name)

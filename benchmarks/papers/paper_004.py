@@ -33,23 +33,13 @@ from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._study import gpu_clock
 from diagsparse._study.exactness import MatvecCheck, vector
+from diagsparse._study.sampled import SampledMatmul
 
-from ..experiment import (
-    Clock,
-    Contender,
-    Experiment,
-    NamedRow,
-    cached_maker,
-    fill,
-    on_device,
-    planned_matvec,
-    planned_square,
-    square,
-)
-from ..square_check import SampledSquare
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill
 from ..timed_columns import Columns
 from . import paper_004_peers
-from .paper_004_columns import BY_RULE, CSR, FACTOR_BITS, FINAL, LARGE, PLANNED, STAGED, VECTOR
+from .paper_004_columns import BY_RULE, FACTOR_BITS, FINAL, LARGE, PLANNED, STAGED, VECTOR
 from .paper_004_matrices import FILL_BINS, Matrix, matrices
 from .paper_004_plots import draw
 from .paper_004_tables import head, tables
@@ -65,18 +55,18 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     and 64 nonzeros), ``kernels`` (operation: kernels of bmsparse), ``nbytes`` (format: bytes), ``bandwidth`` (bytes per
     second), and for squares by the kernels of the thesis ``stages`` (kernel: stage: seconds).
     """
-    made = cached_maker()
+    make = cached_maker()
     for matrix in matrices(quick, 0.03 if quick else 1.0):
         for dtype in DTYPES:
-            yield f"{matrix.what}, {dtype}", partial(_run, matrix, made, dtype, quick)
+            yield f"{matrix.what}, {dtype}", partial(_run, matrix, make, dtype, quick)
 
 
 def _run(
-    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], dtype: str, quick: bool, where: Backend
+    matrix: Matrix, make: Callable[[Matrix, float], sp.csr_array], dtype: str, quick: bool, where: Backend
 ) -> dict[str, Any]:
     whole = matrix.printed or matrix.source == "file"
     scale = 0.03 if quick else 0.25 if where is CPU and not whole else 1.0
-    a = made(matrix, scale).astype(dtype)
+    a = make(matrix, scale).astype(dtype)
     csr = array(a, "csr", device=where.name)
     A: Any = csr.asformat("bmsparse")
     row: dict[str, Any] = {
@@ -85,7 +75,7 @@ def _run(
         "blocks_by_fill": np.histogram(np.diff(where.host(A.value_indptr)), FILL_BINS)[0].tolist(),
         "thesis": asdict(matrix.printed) if matrix.printed else None,
         "kernels": {op: list(A.kernels(op)) for op in ("matmul", "matvec")},
-        "nbytes": {"bmsparse": A.nbytes, CSR: csr.nbytes},
+        "nbytes": {"bmsparse": A.nbytes, "csr": csr.nbytes},
         "bandwidth": gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32),
     }  # fmt: skip
     if matrix.printed:
@@ -94,9 +84,8 @@ def _run(
     elif dtype == DTYPES[0] and a.shape[0] > LARGE * scale:
         _fill_squares(row, a, csr, A, [kernel for kernel in A.kernels("matmul") if kernel == FINAL], where)
     x = vector(a.shape[1], a.dtype)
-    check = MatvecCheck(a, x)
     contenders = chain(_vectors(csr, A, x, where), paper_004_peers.vectors(a, csr, A, x, where))
-    fill(row, contenders, lambda y: check(where.host(y)))
+    fill(row, contenders, MatvecCheck(a, x))
     return row
 
 
@@ -104,7 +93,7 @@ def _fill_squares(
     row: dict[str, Any], a: sp.csr_array, csr: SparseArray, A: bmsparse_array, kernels: list[str], where: Backend
 ) -> None:
     """Add the times of A A by these kernels, by the default kernel, in csr, and by the other libraries."""
-    check = SampledSquare(a)
+    check = SampledMatmul(a, a)
     exact = [kernel for kernel in kernels if kernel not in FACTOR_BITS]
     contenders = chain(_squares(exact, csr, A, where), paper_004_peers.squares(a, csr, A, where))
     fill(row, contenders, check)
@@ -115,11 +104,11 @@ def _fill_squares(
 
 def _square(A: bmsparse_array, kernel: str, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.1, samples=7)
-    yield kernel, partial(square, A, kernel), seconds
-    yield f"{kernel}{PLANNED}", partial(planned_square, A, kernel), seconds
+    yield kernel, partial(prepare.square, A, kernel), seconds
+    yield f"{kernel}{PLANNED}", partial(prepare.planned_square, A, kernel), seconds
 
 
-def _rounded_error(check: SampledSquare, kernel: str, C: SparseArray) -> float:
+def _rounded_error(check: SampledMatmul, kernel: str, C: SparseArray) -> float:
     """Return the error divided by its bound, which is larger than for float32 if the factors are rounded."""
     return check(C) * float(np.finfo(np.float32).eps) / 2.0 ** (1 - FACTOR_BITS[kernel])
 
@@ -140,17 +129,17 @@ def _squares(kernels: list[str], csr: SparseArray, A: bmsparse_array, where: Bac
     seconds = Clock(where, budget=0.1, samples=7)
     for kernel in kernels:
         yield from _square(A, kernel, where)
-    yield BY_RULE, partial(square, A), seconds
-    yield CSR, partial(square, csr), seconds
-    yield f"{CSR}{PLANNED}", partial(planned_square, csr), seconds
+    yield BY_RULE, partial(prepare.square, A), seconds
+    yield "csr", partial(prepare.square, csr), seconds
+    yield f"csr{PLANNED}", partial(prepare.planned_square, csr), seconds
 
 
 def _vectors(csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     seconds = Clock(where, budget=0.05, samples=9)
-    z = on_device(x, where)
+    z = prepare.on_device(x, where)
     for kernel in A.kernels("matvec"):
-        yield f"{kernel}{VECTOR}", partial(planned_matvec, A, z, kernel), seconds
-    yield f"{CSR}{VECTOR}", partial(planned_matvec, csr, z), seconds
+        yield f"{kernel}{VECTOR}", partial(prepare.planned_matvec, A, z, kernel), seconds
+    yield f"csr{VECTOR}", partial(prepare.planned_matvec, csr, z), seconds
 
 
 TABLES_004 = Experiment(

@@ -7,22 +7,9 @@ from dataclasses import dataclass
 
 from diagsparse._show import columns
 
-from ..tables import speedup
-from .paper_004_columns import BY_RULE, CUPY, CUSPARSE, FINAL, PLANNED, VECTOR, Row, final, harmonic, stage
-from .paper_004_printed import (
-    ADAPTIVE,
-    BATCH,
-    FIRST_MS,
-    FULL,
-    HEADLINE,
-    MULTIPLIED,
-    MULTIPLY_MS,
-    PEERS_MS,
-    SHARES,
-    SORT_MS,
-    TABLE,
-    VERSIONS_MS,
-)
+from ..tables import Row, speedup
+from . import paper_004_printed as printed
+from .paper_004_columns import BY_RULE, FINAL, PLANNED, VECTOR, final, harmonic, stage
 
 HEAD = ["how many times as fast", "in the thesis", "thesis", "here"]
 
@@ -69,8 +56,8 @@ def _over(slower: str, faster: str) -> Callable[[Row], float | None]:
     return lambda row: speedup(row, faster, slower)
 
 
-def _final_over(slower: str) -> Callable[[Row], float | None]:
-    return lambda row: speedup(row, final(row), slower)
+def _final_over(slower: str, end: str = "") -> Callable[[Row], float | None]:
+    return lambda row: speedup(row, final(row) + end, slower)
 
 
 def _stage_over(name: str, slower: str, *faster: str) -> Callable[[Row], float | None]:
@@ -88,73 +75,74 @@ def _over_the_thesis(name: str) -> Callable[[Row], float | None]:
     return lambda row: row["thesis"]["sorted_ms"] / 1e3 / t if (t := row["times"].get(name)) else None
 
 
-def _printed(slower: Iterable[float], faster: Iterable[float]) -> str:
+def _summary(slower: Iterable[float], faster: Iterable[float]) -> str:
     return summary(theirs / ours for theirs, ours in zip(slower, faster, strict=True))
 
 
 def _is_full(row: Row) -> bool:
-    return bool(row["fill"] >= FULL)
+    return bool(row["fill"] >= printed.FULL)
 
 
 def _on_a_gpu(row: Row) -> bool:
     return bool(row["thesis"] and FINAL in row["kernels"]["matmul"])
 
 
-_T4_OF_ONE_SORT = [SHARES[p.name][0] / 100 * ms for p, ms in zip(TABLE, FIRST_MS["indexed"], strict=True)]
-_TENSOR_CORES = MULTIPLIED[:-1]
+_SORT_MS = [
+    printed.SHARES[p.name][0] / 100 * ms for p, ms in zip(printed.TABLE, printed.FIRST_MS["indexed"], strict=True)
+]
+_TENSOR_CORES, _PEERS = printed.MULTIPLIED[:-1], {name: ms for name, ms in printed.PEERS_MS.items() if name != "final"}
 _CALLED = {"cuSPARSE csr": ", as CuPy calls it"}  # CuPy computes the structure in each call, as in the thesis
-_T6_RATIOS = (by_kernel[-1] / min(by_kernel[:-1]) for by_kernel in MULTIPLY_MS.values())
 
 COMPARISONS = (
     Comparison(
         "A A: `indexed` over `baseline`", "table 3.3",
-        _printed(FIRST_MS["baseline"], FIRST_MS["indexed"]), _over("baseline", "indexed"),
+        _summary(printed.FIRST_MS["baseline"], printed.FIRST_MS["indexed"]), _over("baseline", "indexed"),
     ),
     Comparison(
         "T4: `segmented_sort` over one sort", "figure 3.2",
-        _printed(_T4_OF_ONE_SORT, (stages[-1] for stages in SORT_MS.values())),
+        _summary(_SORT_MS, (stages[-1] for stages in printed.SORT_MS.values())),
         _stage_over("T4", "indexed", "segmented_sort"),
     ),
     Comparison(
-        "T4: `adaptive` over `segmented_sort`", "figure 3.3", ADAPTIVE, _stage_over("T4", "segmented_sort", "adaptive"),
+        "T4: `adaptive` over `segmented_sort`", "figure 3.3", printed.ADAPTIVE,
+        _stage_over("T4", "segmented_sort", "adaptive"),
     ),
     Comparison(
         "T4: `short_segments` over `segmented_sort`", "", "", _stage_over("T4", "segmented_sort", "short_segments"),
     ),
     Comparison(
-        "T6: the fastest on tensor cores over `cuda_cores`", "table 3.6", summary(_T6_RATIOS),
+        "T6: the fastest on tensor cores over `cuda_cores`", "table 3.6",
+        summary(cuda_cores / min(others) for *others, cuda_cores in printed.MULTIPLY_MS.values()),
         _stage_over("T6", "cuda_cores", *_TENSOR_CORES),
     ),
-    Comparison(
-        f"A A: final version (`{FINAL}`) over `baseline`", "table 3.7",
-        _printed(VERSIONS_MS["baseline"], VERSIONS_MS["final"]), _over("baseline", FINAL),
-    ),
-    Comparison(
-        f"A A: final version (`{FINAL}`) over `indexed`", "table 3.8",
-        _printed(VERSIONS_MS["indexed"], VERSIONS_MS["final"]), _over("indexed", FINAL),
+    *(
+        Comparison(
+            f"A A: final version (`{FINAL}`) over `{version}`", table,
+            _summary(printed.VERSIONS_MS[version], printed.VERSIONS_MS["final"]), _over(version, FINAL),
+        )
+        for version, table in (("baseline", "table 3.7"), ("indexed", "table 3.8"))
     ),
     *(
         Comparison(
             f"A A: final version (`{{final}}`) over {name}{_CALLED.get(name, '')}", "table 3.9",
-            _printed(ms, PEERS_MS["final"]), _final_over(CUPY if name in _CALLED else name),
+            _summary(ms, printed.PEERS_MS["final"]), _final_over("CuPy csr" if name in _CALLED else name),
         )
-        for name, ms in PEERS_MS.items()
-        if name != "final"
+        for name, ms in _PEERS.items()
     ),
     Comparison(
-        "A A: final version (`{final}`), planned, over cuSPARSE csr, planned", "", "",
-        lambda row: speedup(row, final(row) + PLANNED, CUSPARSE),
+        "A A: final version (`{final}`), planned, over cuSPARSE csr, planned", "", "", _final_over("cuSPARSE", PLANNED),
     ),
     Comparison(
-        "A x: `batch` over `base`", "figure 4.6", BATCH, _over(f"base{VECTOR}", f"batch{VECTOR}"), lambda row: True,
+        "A x: `batch` over `base`", "figure 4.6", printed.BATCH, _over(f"base{VECTOR}", f"batch{VECTOR}"),
+        lambda row: True,
     ),
     Comparison(
-        f"A x: `batch` over cuSPARSE csr, from {FULL} nonzeros a block on", "figure 4.7", f"{HEADLINE}x",
-        _over(f"{CUSPARSE}{VECTOR}", f"batch{VECTOR}"), _is_full,
+        f"A x: `batch` over cuSPARSE csr, from {printed.FULL} nonzeros a block on", "figure 4.7",
+        f"{printed.HEADLINE}x", _over(f"cuSPARSE{VECTOR}", f"batch{VECTOR}"), _is_full,
     ),
     Comparison(
         "A x: our default `row` over cuSPARSE csr, in the same rows", "", "",
-        _over(f"{CUSPARSE}{VECTOR}", f"row{VECTOR}"), _is_full,
+        _over(f"cuSPARSE{VECTOR}", f"row{VECTOR}"), _is_full,
     ),
     Comparison(
         f"A A: `{FINAL}` here over the final version on an RTX 3090 Ti", "table 3.7", "", _over_the_thesis(FINAL),

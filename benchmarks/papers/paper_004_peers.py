@@ -17,11 +17,13 @@ from diagsparse import measure
 from diagsparse._backends.backend import CPU, Backend
 from diagsparse._formats import bmsparse_array
 from diagsparse._matrix.sparse_array import SparseArray
-from diagsparse._study import gpu_peers, peers
+from diagsparse._study import peers
 
-from ..experiment import Clock, Contender, Prepared, called, on_device, planned_matvec, planned_square, square
+from .. import prepare
+from ..experiment import Clock, Contender, gpu_squares
+from ..prepare import Prepared
 from . import cusparse_bsr
-from .paper_004_columns import CUPY, CUSPARSE, CUSPARSE_BSR, MKL, MKL_BSR, SCIPY, SCIPY_BSR, VECTOR
+from .paper_004_columns import MKL_BSR, VECTOR
 from .paper_004_matrices import BLOCK
 
 MUCH = 8  #: bsr is left out of products with vectors if it needs more than this many times the bytes of csr
@@ -31,36 +33,35 @@ _SIDE = 2  # of MKL's blocks; other sizes were slower in the thesis
 
 def squares(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, where: Backend) -> Iterator[Contender]:
     """Yield the peers that compute A A."""
-    seconds, theirs = Clock(where, budget=0.1, samples=7), measure.csr32(a)
+    clock, theirs = Clock(where, budget=0.1, samples=7), measure.csr32(a)
     if where is not CPU:
-        yield CUSPARSE, partial(planned_square, csr, "cusparse"), seconds
-        if gpu_peers.cupy() is not None:
-            yield CUPY, lambda: square(csr.to_cupy("csr")), seconds
+        yield from gpu_squares(csr, clock, "cuSPARSE")
     else:
-        yield SCIPY, partial(square, theirs), seconds
+        yield "SciPy csr", partial(prepare.square, theirs), clock
         if A.matmul(A, format="bmsparse").blocks * BLOCK**2 * a.dtype.itemsize <= _MOST:
-            yield SCIPY_BSR, lambda: square(_bsr(a, BLOCK)), seconds
+            yield "SciPy bsr", lambda: prepare.square(_bsr(a, BLOCK)), clock
     if mkl := peers.mkl():
         on_host = Clock(CPU, budget=0.1)
-        yield MKL, partial(called, mkl.dot_product_mkl, theirs, theirs), on_host
-        yield MKL_BSR, lambda: called(mkl.dot_product_mkl, *[_bsr(a, _SIDE)] * 2), on_host
+        yield "MKL csr", partial(prepare.called, mkl.dot_product_mkl, theirs, theirs), on_host
+        yield MKL_BSR, lambda: prepare.called(mkl.dot_product_mkl, *[_bsr(a, _SIDE)] * 2), on_host
 
 
 def vectors(a: sp.csr_array, csr: SparseArray, A: bmsparse_array, x: np.ndarray, where: Backend) -> Iterator[Contender]:
     """Yield the peers that compute A x."""
-    seconds = Clock(where, budget=0.05, samples=9)
+    clock = Clock(where, budget=0.05, samples=9)
     fits = A.blocks * BLOCK**2 * a.dtype.itemsize <= MUCH * csr.nbytes
     if where is not CPU:
-        yield f"{CUSPARSE}{VECTOR}", partial(planned_matvec, csr, on_device(x, where), "cusparse"), seconds
+        z = prepare.on_device(x, where)
+        yield f"cuSPARSE{VECTOR}", partial(prepare.planned_matvec, csr, z, "cusparse"), clock
         if fits:
-            yield f"{CUSPARSE_BSR}{VECTOR}", partial(_by_cusparse, a, x, where), seconds
+            yield f"cuSPARSE bsr{VECTOR}", partial(_in_blocks, a, x, where), clock
         return
     theirs = measure.csr32(a)
-    yield f"{SCIPY}{VECTOR}", partial(called, operator.matmul, theirs, x), seconds
+    yield f"SciPy csr{VECTOR}", partial(prepare.called, operator.matmul, theirs, x), clock
     if fits:
-        yield f"{SCIPY_BSR}{VECTOR}", partial(_by_scipy, a, x), seconds
+        yield f"SciPy bsr{VECTOR}", partial(_in_blocks, a, x, where), clock
     if mkl := peers.mkl():
-        yield f"{MKL}{VECTOR}", partial(called, mkl.dot_product_mkl, theirs, x), seconds
+        yield f"MKL csr{VECTOR}", partial(prepare.called, mkl.dot_product_mkl, theirs, x), clock
 
 
 def _bsr(a: sp.csr_array, side: int) -> sp.bsr_array:
@@ -70,17 +71,12 @@ def _bsr(a: sp.csr_array, side: int) -> sp.bsr_array:
     return padded.tobsr((side, side))
 
 
-def _padded(x: np.ndarray, bsr: sp.bsr_array) -> np.ndarray:
-    return np.concatenate((x, np.zeros(bsr.shape[1] - len(x), x.dtype)))
-
-
-def _by_scipy(a: sp.csr_array, x: np.ndarray) -> Prepared:
+def _in_blocks(a: sp.csr_array, x: np.ndarray, where: Backend) -> Prepared:
+    """Return A x by SciPy's or cuSPARSE's bsr."""
     bsr = _bsr(a, BLOCK)
-    call, y = called(operator.matmul, bsr, _padded(x, bsr))
-    return call, y[: a.shape[0]]
-
-
-def _by_cusparse(a: sp.csr_array, x: np.ndarray, where: Backend) -> Prepared:
-    bsr = _bsr(a, BLOCK)
-    call, y = cusparse_bsr.planned_matvec(bsr, _padded(x, bsr), where)
+    padded = np.concatenate((x, np.zeros(bsr.shape[1] - len(x), x.dtype)))
+    on_cpu = where is CPU
+    call, y = (
+        prepare.called(operator.matmul, bsr, padded) if on_cpu else cusparse_bsr.planned_matvec(bsr, padded, where)
+    )
     return call, y[: a.shape[0]]

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure
-
-from ..tables import speedup
-from .paper_004_columns import (
-    CSR,
-    CUPY,
-    FINAL,
-    LARGE,
-    MKL,
-    MKL_BSR,
-    PLANNED,
-    VECTOR,
-    Row,
-    final,
-    kernels,
-    peer,
-)
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, Series, curves, label, milliseconds, new_figure
+from ..tables import Row, select, speedup, timed
+from . import paper_004_columns as names
+from .paper_004_columns import FINAL, LARGE, OTHERS, PLANNED, VECTOR, final, kernels, peer
 
 _ACROSS = 3  # panels
 _FILLS = ("1", "2", "3-4", "5-8", "9-16", "17-32", "33-63", "64")
@@ -33,7 +21,7 @@ Panel = Callable[[Any], None]
 """A function that draws on axes."""
 
 
-def draw(report: dict[str, Any]) -> Any:
+def draw(report: Row) -> Any:
     """Draw the figures for which the report contains times, as one picture."""
     panels = _panels(report)
     down = -(-len(panels) // _ACROSS)
@@ -49,100 +37,82 @@ def draw(report: dict[str, Any]) -> Any:
     return figure
 
 
-def _panels(report: dict[str, Any]) -> list[Panel]:
-    single = [row for row in report["rows"] if row["dtype"] == "float32"]
+def _panels(report: Row) -> list[Panel]:
+    single = select(report, dtype="float32")
     panels: list[Panel] = [
-        partial(_plot_speedups, report=report, other=CSR),
+        partial(_plot_speedups, report=report, other="csr"),
         partial(_plot_speedups, report=report, other=peer(report, VECTOR)),
         partial(_plot_squares, report=report),
         partial(_plot_sizes, rows=single),
         partial(_plot_fills, rows=single),
     ]
-    if any(f"batch{VECTOR}" in row["times"] for row in single):
+    if "batch" in timed(single, end=VECTOR):
         panels.append(partial(_plot_batch, rows=single))
     large = [row for row in single if final(row) in row["times"] and (row["shape"][0] > LARGE or not row["thesis"])]
-    if others := [name for name in (MKL, MKL_BSR, CUPY) if any(name in row["times"] for row in large)]:
+    if others := timed(large, OTHERS):
         panels.append(partial(_plot_peers, rows=large, others=others))
     return panels
 
 
-def _plot_speedups(axes: Any, *, report: dict[str, Any], other: str) -> None:
+def _plot_speedups(axes: Any, *, report: Row, other: str) -> None:
     """Figure 4.7: speedup of A x over csr or another library, over the nonzeros per block."""
     for kernel, color in zip(kernels(report, "matvec"), (BLUE, ORANGE, GREEN, PURPLE), strict=False):
         for dtype, face in (("float32", "none"), ("float64", color)):
-            rows = [row for row in report["rows"] if row["dtype"] == dtype]
+            rows = select(report, dtype=dtype)
             ratios = [speedup(row, kernel + VECTOR, other + VECTOR) or np.nan for row in rows]
             axes.scatter([row["fill"] for row in rows], ratios, 14, facecolors=face, edgecolors=color, linewidths=0.8,
                          label=f"{kernel}, {dtype}")  # fmt: skip
-    axes.axhline(1, color="black", lw=0.7)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter("{x:g}")
-    axes.set_xlabel("nonzeros a block")
-    axes.set_ylabel(f"A x: times as fast as {other}")
+    label(axes, "nonzeros a block", f"A x: times as fast as {other}", line=1)
 
 
-def _plot_squares(axes: Any, *, report: dict[str, Any]) -> None:
-    rows = [row for row in report["rows"] if row["thesis"] and row["dtype"] == "float32"]
-    all_of_them = kernels(report, "matmul")
-    shown = all_of_them[:1] + [
-        kernel for kernel in ("baseline", "short_segments", FINAL, "fp16") if kernel in all_of_them
-    ]
-    others = [f"{CSR}{PLANNED}", CSR, peer(report)]
+def _plot_squares(axes: Any, *, report: Row) -> None:
+    rows = [row for row in select(report, dtype="float32") if row["thesis"]]
+    default, *others = kernels(report, "matmul")
+    shown = [default, *(kernel for kernel in ("baseline", "short_segments", FINAL, "fp16") if kernel in others)]
     styles = {name: (color, "o") for name, color in zip(shown, (BLUE, GREEN, PURPLE, SKY, YELLOW), strict=False)}
     styles |= {name + PLANNED: (color, "^") for name, (color, _) in styles.items()}
-    styles |= dict(zip(others, ((ORANGE, "^"), (ORANGE, "o"), (GREY, "s")), strict=True))
-    for name, (color, marker) in styles.items():
-        times = [1e3 * (row["times"].get(name) or np.nan) for row in rows]
-        axes.plot(range(len(rows)), times, marker, color=color, ms=4, label=name)
+    styles |= {f"csr{PLANNED}": (ORANGE, "^"), "csr": (ORANGE, "o"), peer(report): (GREY, "s")}
+    positions = {row["what"]: i for i, row in enumerate(rows)}
+    series = {name: (milliseconds(name), marker, color) for name, (color, marker) in styles.items()}
+    curves(axes, rows, lambda row: positions[row["what"]], series, ms=4)
     if not report["quick"]:
         thesis = [row["thesis"]["sorted_ms"] for row in rows]
         axes.plot(range(len(rows)), thesis, "_", color="black", ms=10, label="thesis (RTX 3090 Ti)")
-    logarithmic(axes, "y")
-    names = [f"{row['what']}{'*' * row['stands_in']}" for row in rows]
-    axes.set_xticks(range(len(rows)), names, rotation=35, ha="right")
-    axes.set_ylabel("A A in float32 (ms)")
+    label(axes, y="A A in float32 (ms)", log="y")
+    axes.set_xticks(range(len(rows)), [names.name(row) for row in rows], rotation=35, ha="right")
 
 
 def _plot_sizes(axes: Any, *, rows: list[Row]) -> None:
     """Figure 4.4, left: nonzeros and columns over rows."""
-    for what, values, color in (
-        ("nonzeros", [row["nnz"] for row in rows], BLUE), ("columns", [row["shape"][1] for row in rows], ORANGE),
-    ):  # fmt: skip
-        axes.plot([row["shape"][0] for row in rows], values, "o", color=color, ms=3.5, label=what)
-    logarithmic(axes, "x")
-    logarithmic(axes, "y")
-    axes.set_xlabel("rows of a matrix")
+    sizes: dict[str, Series] = {
+        "nonzeros": (itemgetter("nnz"), "o", BLUE), "columns": (lambda row: row["shape"][1], "o", ORANGE),
+    }  # fmt: skip
+    curves(axes, rows, lambda row: row["shape"][0], sizes, ms=3.5)
+    label(axes, "rows of a matrix", log="xy")
 
 
 def _plot_fills(axes: Any, *, rows: list[Row]) -> None:
     """Figure 4.4, right: histogram of the nonzeros per block, averaged over all matrices."""
-    means = np.mean([row["blocks_by_fill"] for row in rows], axis=0)
-    axes.bar(_FILLS, means, color=BLUE)
+    axes.bar(_FILLS, np.mean([row["blocks_by_fill"] for row in rows], axis=0), color=BLUE)
     axes.set_yscale("log")
-    axes.set_xlabel("nonzeros of a block")
-    axes.set_ylabel(f"blocks, mean of {len(rows)} matrices")
+    label(axes, "nonzeros of a block", f"blocks, mean of {len(rows)} matrices")
 
 
 def _plot_batch(axes: Any, *, rows: list[Row]) -> None:
     """Figure 4.6: time of base divided by that of batch, over nonzeros."""
-    ratios = [speedup(row, f"batch{VECTOR}", f"base{VECTOR}") or np.nan for row in rows]
-    axes.plot([row["nnz"] for row in rows], ratios, "o", color=BLUE, ms=3.5)
-    axes.axhline(1, color="black", lw=0.7)
-    logarithmic(axes, "x")
+    ratio = partial(speedup, ours=f"batch{VECTOR}", theirs=f"base{VECTOR}")
+    curves(axes, rows, itemgetter("nnz"), {"": (ratio, "o", BLUE)}, ms=3.5)
+    label(axes, "nonzeros", "A x: time of base over that of batch", log="x", line=1)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("nonzeros")
-    axes.set_ylabel("A x: time of base over that of batch")
 
 
 def _plot_peers(axes: Any, *, rows: list[Row], others: list[str]) -> None:
     """Figure 3.4: speedup of A A over other libraries for large matrices."""
     for other, color in zip(others, (BLUE, ORANGE, GREY), strict=False):
-        ratios = [speedup(row, final(row), other) or np.nan for row in rows]
-        axes.plot([row["nnz"] for row in rows], ratios, "o", color=color, ms=3.5, label=f"over {other}")
-    axes.axhline(1, color="black", lw=0.7)
-    logarithmic(axes, "x")
-    logarithmic(axes, "y")
-    axes.set_xlabel("nonzeros")
-    axes.set_ylabel(f"A A in float32: times as fast, {final(rows[0])}")
+        ratio = partial(speedup, ours=final(rows[0]), theirs=other)
+        curves(axes, rows, itemgetter("nnz"), {f"over {other}": (ratio, "o", color)}, ms=3.5)
+    label(axes, "nonzeros", f"A A in float32: times as fast, {final(rows[0])}", log="xy", line=1)

@@ -12,10 +12,10 @@ DIAGSPARSE_MATRICES. With --quick, the matrices are small.
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from statistics import geometric_mean, median
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -27,15 +27,15 @@ from diagsparse._advice.machine import machine
 from diagsparse._backends.backend import CPU, Backend
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.registry import FORMATS
-from diagsparse._show import columns
 from diagsparse._study import gpu_clock
 from diagsparse._study.exactness import vector
-from diagsparse._study.figures import BLUE, GREY, new_figure
 from diagsparse._study.titles import TITLES
 from diagsparse.advice import recommend
 
-from ..experiment import Experiment, NamedRow, kernel_of, planned_matvec, square
-from ..tables import Tables
+from .. import prepare
+from ..experiment import Experiment, NamedRow, kernel_of
+from ..pictures import BLUE, GREY, label, new_figure
+from ..tables import Columns, Row, Tables, table, time
 from .advice_matrices import matrices
 
 _WORST = 5  # number of rows in the table of the worst recommendations
@@ -51,16 +51,16 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     those of the recommended one, at most 1), ``cost`` (of the recommendation, in products with csr) and
     ``advice_seconds``, ``reason``, ``times`` (layout: seconds of a product) and ``model`` (layout: predicted seconds).
     """
-    made = lru_cache(maxsize=1)(lambda make: measure.csr32(make()))
+    build = lru_cache(maxsize=1)(lambda make: measure.csr32(make()))
     for name, make in matrices(where is not CPU, quick):
         for op, title in TITLES.items():
-            yield f"{name}, {title}", partial(_run, made, make, op, quick)
+            yield f"{name}, {title}", partial(_run, build, make, op, quick)
 
 
 def _run(
-    made: Callable[[Any], Any], make: Callable[[], Any], op: str, quick: bool, where: Backend
+    build: Callable[[Any], Any], make: Callable[[], Any], op: str, quick: bool, where: Backend
 ) -> dict[str, Any]:  # fmt: skip
-    host = made(make)
+    host = build(make)
     csr = array(host, "csr", device=where.name)
     row = {"op": op, "shape": list(csr.shape), "nnz": csr.nnz, "dtype": str(csr.dtype), "times": {}, "failed": {},
            "columns": {}}  # fmt: skip
@@ -107,13 +107,12 @@ def _calls(
     layouts: list[Candidate], csr: Any, op: str, where: Backend
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, str]]:
     """Build each layout, and return calls of a product, and the errors of layouts that failed."""
-    x = vector(csr.shape[1], csr.dtype)
-    x = x if where is CPU else where.core.from_host(x, where.index)
+    x = prepare.on_device(vector(csr.shape[1], csr.dtype), where)
     calls, failed = {}, {}
     for one in layouts:
         try:
             matrix = one.build(csr)
-            calls[one.name] = planned_matvec(matrix, x)[0] if op == "matvec" else square(matrix)[0]
+            calls[one.name] = prepare.planned_matvec(matrix, x)[0] if op == "matvec" else prepare.square(matrix)[0]
         except (MemoryError, ValueError) as error:
             failed[one.name] = f"{type(error).__name__}: {error}"
     return calls, failed
@@ -121,10 +120,8 @@ def _calls(
 
 def _times(calls: dict[str, Callable[[], Any]], where: Backend, budget: float) -> dict[str, float]:
     """Return the seconds of each call, timed alternately."""
-    if where is CPU:
-        timed = measure.time_calls(calls, budget=budget * len(calls))
-        return {name: one.median for name, one in timed.items()}
-    return {name: median(gpu_clock.time_calls(call, where, 9)) for name, call in calls.items()}
+    timed = gpu_clock.time_all(calls, where, budget=budget * len(calls), samples=9)
+    return {name: one.median for name, one in timed.items()}
 
 
 def _cost(host: Any, op: str, where: Backend) -> float:
@@ -133,9 +130,9 @@ def _cost(host: Any, op: str, where: Backend) -> float:
     for _ in range(3):
         csr = array(host, "csr", device=where.name)
         gc.collect()
-        start = time.perf_counter()
+        start = perf_counter()
         recommend(csr, op)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(perf_counter() - start)
     return min(seconds)
 
 
@@ -150,37 +147,31 @@ def summary(rows: list[dict[str, Any]]) -> str:
     return f"{reached} {len(ratios)} matrices), {min(ratios):.2f} at least; {cost}"
 
 
-def _judged(report: dict[str, Any]) -> list[dict[str, Any]]:
+def _judged(report: Row) -> list[Row]:
     """Return the rows of matrices for which the operation was not too large."""
     return [row for row in report["rows"] if "ratio" in row]
 
 
-def _tables(report: dict[str, Any]) -> Tables:
+def _tables(report: Row) -> Tables:
+    first: Columns = {"matrix": lambda row: row["name"].rpartition(", ")[0]}
+    speed = {"of its speed": "{ratio:.2f}"}
     for op, title in TITLES.items():
         rows = [row for row in _judged(report) if row["op"] == op]
-        yield f"{title}: {summary(rows)}", _cells(rows)
-        yield f"{title}: the worst, and why", _reasons(sorted(rows, key=lambda row: row["ratio"])[:_WORST])
+        yield f"{title}: {summary(rows)}", table(rows, {
+            **first, "nonzeros": "{nnz:,}", "recommended": "{recommended}", "best": "{best}", **speed,
+            "model / measured": lambda row: _predicted(row, row["recommended"]), "cost": "{cost:.1f}",
+        })  # fmt: skip
+        yield f"{title}: the worst, and why", table(sorted(rows, key=lambda row: row["ratio"])[:_WORST], {
+            **first, **speed, "reason": "{reason}",
+            "the best: model / measured": lambda row: f"{row['best']}: {_predicted(row, row['best'])}",
+        })  # fmt: skip
 
 
-def _cells(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
-    yield ["matrix", "nonzeros", "recommended", "best", "of its speed", "model / measured", "cost"]
-    for row in rows:
-        chosen = row["recommended"]
-        yield [
-            row["name"].rpartition(", ")[0], f"{row['nnz']:,}", chosen, row["best"], f"{row['ratio']:.2f}",
-            f"{columns.seconds(row['model'][chosen])} / {columns.seconds(row['times'][chosen])}", f"{row['cost']:.1f}",
-        ]  # fmt: skip
+def _predicted(row: Row, layout: str) -> str:
+    return f"{time(row['model'][layout])} / {time(row['times'][layout])}"
 
 
-def _reasons(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
-    yield ["matrix", "of its speed", "reason", "the best: model / measured"]
-    for row in rows:
-        best = row["best"]
-        model = f"{best}: {columns.seconds(row['model'][best])} / {columns.seconds(row['times'][best])}"
-        yield [row["name"].rpartition(", ")[0], f"{row['ratio']:.2f}", row["reason"], model]
-
-
-def _draw(report: dict[str, Any]) -> Any:
+def _draw(report: Row) -> Any:
     """Draw predicted over measured times, and the fraction of the best speed for each matrix."""
     figure = new_figure(9.0, 4.4)
     left, right = figure.subplots(1, 2)
@@ -191,16 +182,13 @@ def _draw(report: dict[str, Any]) -> Any:
     left.plot(*zip(*chosen, strict=True), "o", color=BLUE, ms=4, label="recommended")
     ends = min(min(p) for p in points), max(max(p) for p in points)
     left.plot(ends, ends, color="black", lw=0.7)
-    left.set_xscale("log")
-    left.set_yscale("log")
-    left.set_xlabel("measured, seconds a product")
-    left.set_ylabel("by the model")
+    label(left, "measured, seconds a product", "by the model")
+    left.set(xscale="log", yscale="log")
     left.legend(fontsize=7)
     ratios = sorted((row["ratio"] for row in rows), reverse=True)
     right.bar(range(1, len(ratios) + 1), ratios, color=BLUE, width=0.8)
     right.set_ylim(0, 1.02)
-    right.set_xlabel("matrices, the best advice first")
-    right.set_ylabel("of the best layout's speed")
+    label(right, "matrices, the best advice first", "of the best layout's speed")
     return figure
 
 

@@ -58,10 +58,7 @@ def matrices(large: bool, quick: bool) -> Iterator[tuple[str, Callable[[], Any]]
     for each, fill in ((3, 1.0), (3, 0.5), (5, 0.2)):
         yield f"blocks {100 * fill:.0f} % full", partial(_blocks, round(8e4 * s) // 8 * 8, each, fill)
     for rows, each in ((2000, 8), (30_000, 8), (300_000, 16), (5000, 100)):
-        yield (
-            f"random, {each} in each of {round(rows * s):,}",
-            partial(random_rows(rows, partial(_equal, each)), s),
-        )
+        yield (f"random, {each} in each of {round(rows * s):,}", partial(random_rows(rows, partial(_equal, each)), s))
     for rows in (300_000, 20_000):
         yield f"power law of {round(rows * s):,} rows", partial(random_rows(rows, power_law), s)
     yield "twice as wide as high", partial(_wide, round(200_000 * s))

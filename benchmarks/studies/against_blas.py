@@ -26,11 +26,11 @@ from diagsparse import gallery, measure
 from diagsparse._backends.backend import Backend, get_num_threads, set_num_threads
 from diagsparse._matrix.construct import array
 from diagsparse._show import columns
-from diagsparse._study import steps
 from diagsparse._study.bench_summary import Pair
-from diagsparse._study.figures import BLUE, GREY, ORANGE, new_figure
 
 from ..experiment import Experiment, NamedRow, Report
+from ..pictures import BLUE, GREY, ORANGE, label, new_figure
+from ..tables import Row, Tables, run_of, table, times
 
 LIMIT = 1.1  #: largest time of the default relative to the best setting
 DEFAULT, SCIPY = "default", "SciPy csr, default"
@@ -122,14 +122,14 @@ def _timed(
     calls = {name: partial(call, matrices[name], *threads) for name, threads in settings.items()}
     try:
         results = [one() for one in calls.values()]
-        times = measure.time_calls(calls, budget=budget, pause=0.01)  # threads that spin go to sleep
+        timings = measure.time_calls(calls, budget=budget, pause=0.01)  # threads that spin go to sleep
     finally:
         set_num_threads(settings[DEFAULT][0])
         blas.set(settings[DEFAULT][1])
-    seconds = {name: timing.median for name, timing in times.items()}
+    seconds = {name: timing.median for name, timing in timings.items()}
     best = min((name for name in seconds if name != SCIPY), key=seconds.__getitem__)
     return {
-        "n": len(x), "times": seconds, "samples": times[DEFAULT].samples, "best": best,
+        "n": len(x), "times": seconds, "samples": timings[DEFAULT].samples, "best": best,
         "ratio": seconds[DEFAULT] / seconds[best], "limit": LIMIT,
         "ok": bool(np.allclose(results, results[0], rtol=1e-6)),
     }  # fmt: skip
@@ -147,33 +147,26 @@ def _pairs(report: Report) -> Iterator[Pair]:
         yield Pair("a loop", row["name"], DEFAULT, "SciPy csr", row["times"][SCIPY] / row["times"][DEFAULT])
 
 
-# ---- tables -------------------------------------------------------------------------------------------------------
-def _cells(report: dict[str, Any]) -> list[list[str]]:
-    settings = list(report["rows"][0]["times"])
-    head = ["threads: ours and the BLAS's", *settings, "default / best", "within 1.1"]
-    rows = [
-        [
-            row["name"], *(columns.seconds(row["times"][name]) for name in settings), columns.digits(row["ratio"]),
-            ("yes" if row["ratio"] <= row["limit"] else "no") + "  WRONG" * (not row["ok"]),
-        ]
-        for row in report["rows"]
-    ]  # fmt: skip
-    return [head, *rows]
+# ---- tables and the picture ---------------------------------------------------------------------------------------
+def _tables(report: Row) -> Tables:
+    yield "", table(report["rows"], {
+        "threads: ours and the BLAS's": "{name}", **times(report["rows"][0]["times"]),
+        "default / best": lambda row: columns.digits(row["ratio"]),
+        "within 1.1": lambda row: ("yes" if row["ratio"] <= row["limit"] else "no") + "  WRONG" * (not row["ok"]),
+    })  # fmt: skip
 
 
-def _machine(report: dict[str, Any]) -> str:
+def _machine(report: Row) -> str:
     hardware, versions, threads = report["hardware"], report["versions"], report["threads"]
     return "; ".join([
         f"{hardware['cpu']}, {hardware['cores']} cores, {hardware['instruction_set']}",
         f"NumPy {versions['numpy']}, SciPy {versions['scipy']}, {report['blas']}",
         f"default: {threads['ours']} threads of ours, {threads['blas']} of the BLAS",
-        f"n = {report['rows'][0]['n']}, float64" + ", small (--quick)" * report["quick"],
-        *steps.ended(report), report["date"], *filter(None, [report["warning"]]),
+        f"n = {report['rows'][0]['n']}, float64" + ", small (--quick)" * report["quick"], *run_of(report),
     ])  # fmt: skip
 
 
-# ---- picture ------------------------------------------------------------------------------------------------------
-def _draw(report: dict[str, Any]) -> Any:
+def _draw(report: Row) -> Any:
     """Draw the time of every setting relative to the best one for each loop."""
     rows = report["rows"]
     figure = new_figure(8.0, 1.0 + 0.25 * sum(len(row["times"]) + 1 for row in rows))
@@ -195,12 +188,11 @@ def _draw(report: dict[str, Any]) -> Any:
     axes.set_yticks(list(ticks), list(ticks.values()))
     axes.set_ylim(position + 0.8, 1.3)
     axes.set_xlim(0, 1.25 * max(s / min(row["times"].values()) for row in rows for s in row["times"].values()))
-    axes.set_xlabel("time relative to the best setting (threads of diagsparse and of the BLAS)")
+    label(axes, "time relative to the best setting (threads of diagsparse and of the BLAS)")
     axes.tick_params(length=0, axis="y")
     return figure
 
 
 AGAINST_BLAS = Experiment(
-    "against-blas", __doc__, _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
-    only_cpu=True, add=_add,
-)  # fmt: skip
+    "against-blas", __doc__, _rows, _tables, _draw, _machine, pairs=_pairs, only_cpu=True, add=_add
+)

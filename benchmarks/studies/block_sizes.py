@@ -9,7 +9,7 @@ The matrices in the folder DIAGSPARSE_MATRICES are included. With --quick, all m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from statistics import geometric_mean
 from typing import Any
@@ -24,14 +24,15 @@ from diagsparse._matrix.construct import array
 from diagsparse._matrix.registry import COMMON
 from diagsparse._products.forecasts import memory_report
 from diagsparse._show import columns
-from diagsparse._study.figures import BLUE, GREY, ORANGE, logarithmic, new_figure
 
 from ..experiment import Experiment, NamedRow
-from ..tables import Tables, machine
+from ..pictures import BLUE, GREY, ORANGE, curves, label, new_figure
+from ..tables import Row, Tables, machine, table
 from .advice_matrices import matrices
 
 SIZES = tuple(map(str, unimplemented.BITMAP_SIZES))  # keys in JSON are strings
 USUAL = "8"
+OTHERS = tuple(size for size in SIZES if size != USUAL)
 FILLS = (0, 5, 12, 32)  # lower limits of the groups of matrices, in mean entries per 8 x 8 block
 
 
@@ -49,8 +50,8 @@ def _row(make: Any, where: Backend) -> dict[str, Any]:
     A = measure.csr32(make())
     A.sum_duplicates()
     ours = array(A, COMMON)
-    counted, held = unimplemented.UnimplementedFormats(ours).bitmap_blocks, memory_report(ours)
-    fewest = min((nbytes, name) for name, nbytes in held.items() if nbytes is not None)
+    counted, nbytes_of = unimplemented.UnimplementedFormats(ours).bitmap_blocks, memory_report(ours)
+    fewest = min((nbytes, name) for name, nbytes in nbytes_of.items() if nbytes is not None)
     square = A.shape[0] == A.shape[1]
     lengths = np.diff(A.indptr)
     return {
@@ -75,82 +76,87 @@ def _pairs(A: Any, size: int) -> int:
     return int(np.diff(blocks.indptr)[blocks.indices].sum())
 
 
-# ---- tables -------------------------------------------------------------------------------------------------------
-def _per_block(row: dict[str, Any], size: str = USUAL) -> float:
+# ---- tables and the picture ---------------------------------------------------------------------------------------
+def _per_block(row: Row, size: str = USUAL) -> float:
     return row["nnz"] / max(1, row["sizes"][size]["blocks"])
 
 
-def _tables(report: dict[str, Any]) -> Tables:
-    yield "Geometric means of groups of matrices, by the entries of an 8 x 8 block", _groups(report)
-    yield "Matrix by matrix", _each(report)
-
-
-def _groups(report: dict[str, Any]) -> list[list[str]]:
-    """Return a table of groups of matrices: other sizes and csr relative to 8 x 8."""
-    others = [size for size in SIZES if size != USUAL]
-    names = [f"{size} x {size}" for size in others]
-    cells = [
-        ["entries a block", "matrices", *(f"bytes of {name} / 8 x 8" for name in [*names, "csr"])]
-        + [f"{what} of {name} / 8 x 8" for what in ("pairs", "places") for name in names]
-    ]
-    for first, after in zip(FILLS, [*FILLS[1:], np.inf], strict=True):
-        rows = [row for row in report["rows"] if row["nnz"] and first <= _per_block(row) < after]
-        if not rows:
-            continue
-        bytes_of = [[row["sizes"][size]["nbytes"] / row["sizes"][USUAL]["nbytes"] for row in rows] for size in others]
-        bytes_of.append([row["csr"] / row["sizes"][USUAL]["nbytes"] for row in rows])
-        squares = [row for row in rows if row["work"]]
-        pairs = [[row["sizes"][size]["pairs"] / row["sizes"][USUAL]["pairs"] for row in squares] for size in others]
-        positions = [[_block_work(row, size) / _block_work(row, USUAL) for row in squares] for size in others]
-        group = f"{first} to {after}" if after < np.inf else f"{first} and more"
-        means = [columns.digits(geometric_mean(ratios)) if ratios else "" for ratios in [*bytes_of, *pairs, *positions]]
-        cells.append([group, str(len(rows)), *means])
-    return cells
-
-
-def _block_work(row: dict[str, Any], size: str) -> int:
+def _block_work(row: Row, size: str) -> int:
     """Return the multiply-adds of A A by blocks: of all elements in every pair."""
     return int(row["sizes"][size]["pairs"] * int(size) ** 3)
 
 
-def _each(report: dict[str, Any]) -> Iterator[list[str]]:
-    names = [f"{size} x {size}" for size in SIZES]
-    yield [
-        "matrix", "nonzeros", *(f"entries a block, {name}" for name in names), "bytes a nonzero, csr",
-        *(f"the same, {name}" for name in names), "fewest of all formats",
-        *(f"places multiplied for each multiply-add of A A, {name}" for name in names),
-    ]  # fmt: skip
-    for row in report["rows"]:
-        nnz, square = max(1, row["nnz"]), row["work"]
-        yield [
-            row["name"],
-            f"{row['nnz']:,}",
-            *(columns.digits(_per_block(row, size)) for size in SIZES),
-            columns.digits(row["csr"] / nnz),
-            *(columns.digits(row["sizes"][size]["nbytes"] / nnz) for size in SIZES),
-            f"{row['in']} {columns.digits(row['fewest'] / nnz)}",
-            *(columns.digits(_block_work(row, size) / square) if square else "" for size in SIZES),
+def _nbytes(row: Row, layout: str) -> int:
+    """Return the bytes in csr, or in blocks of a size."""
+    return int(row["csr"] if layout == "csr" else row["sizes"][layout]["nbytes"])
+
+
+def _of(layout: str) -> str:
+    return layout if layout == "csr" else f"{layout} x {layout}"
+
+
+def _tables(report: Row) -> Tables:
+    yield "Geometric means of groups of matrices, by the entries of an 8 x 8 block", _groups(report)
+    yield "Matrix by matrix", table(report["rows"], {
+        "matrix": "{name}", "nonzeros": "{nnz:,}",
+        **{f"entries a block, {_of(size)}": partial(_digits, _per_block, size) for size in SIZES},
+        "bytes a nonzero, csr": partial(_digits, _per_nonzero, "csr"),
+        **{f"the same, {_of(size)}": partial(_digits, _per_nonzero, size) for size in SIZES},
+        "fewest of all formats": lambda row: f"{row['in']} {columns.digits(row['fewest'] / max(1, row['nnz']))}",
+        **{f"elements multiplied for each multiply-add of A A, {_of(size)}": partial(_wasted, size) for size in SIZES},
+    })  # fmt: skip
+
+
+def _digits(value: Callable[[Row, str], float], layout: str, row: Row) -> str:
+    return columns.digits(value(row, layout))
+
+
+def _per_nonzero(row: Row, layout: str) -> float:
+    return _nbytes(row, layout) / max(1, row["nnz"])
+
+
+def _wasted(size: str, row: Row) -> str:
+    return columns.digits(_block_work(row, size) / row["work"]) if row["work"] else ""
+
+
+def _groups(report: Row) -> list[list[str]]:
+    """Return a table of groups of matrices: other sizes and csr relative to 8 x 8."""
+    relative: list[tuple[str, str, Callable[[Row, str], float]]] = [
+        *(("bytes", layout, _nbytes) for layout in (*OTHERS, "csr")),
+        *(("pairs", size, lambda row, size: row["sizes"][size]["pairs"]) for size in OTHERS),
+        *(("elements", size, _block_work) for size in OTHERS),
+    ]
+    cells = [["entries a block", "matrices", *(f"{what} of {_of(name)} / 8 x 8" for what, name, _ in relative)]]
+    for first, after in zip(FILLS, [*FILLS[1:], np.inf], strict=True):
+        rows = [row for row in report["rows"] if row["nnz"] and first <= _per_block(row) < after]
+        squares = [row for row in rows if row["work"]]
+        means = [
+            columns.digits(geometric_mean(value(row, name) / value(row, USUAL) for row in some)) if some else ""
+            for what, name, value in relative
+            for some in [rows if what == "bytes" else squares]
         ]
+        if rows:
+            cells.append([f"{first} to {after}" if after < np.inf else f"{first} and more", str(len(rows)), *means])
+    return cells
 
 
-# ---- picture ------------------------------------------------------------------------------------------------------
-def _draw(report: dict[str, Any]) -> Any:
+def _draw(report: Row) -> Any:
     """Draw the bytes of other sizes and of csr relative to 8 x 8, over the entries per block."""
     figure = new_figure(6, 3.6)
     axes = figure.subplots()
-    rows = [row for row in report["rows"] if row["nnz"]]
-    at = [_per_block(row) for row in rows]
-    drawn = [(f"{size} x {size}", [row["sizes"][size]["nbytes"] for row in rows]) for size in SIZES if size != USUAL]
-    drawn.append(("csr", [row["csr"] for row in rows]))
-    for (name, nbytes), color in zip(drawn, (BLUE, ORANGE, GREY), strict=True):
-        ratios = [n / row["sizes"][USUAL]["nbytes"] for n, row in zip(nbytes, rows, strict=True)]
-        axes.plot(at, ratios, ".", color=color, label=name)
+    series = {
+        _of(name): (partial(_relative_nbytes, name), ".", color)
+        for name, color in zip((*OTHERS, "csr"), (BLUE, ORANGE, GREY), strict=True)
+    }
+    curves(axes, [row for row in report["rows"] if row["nnz"]], _per_block, series)
     axes.axhline(1, color="black", lw=0.5)
-    axes.set_xlabel("entries of an 8 x 8 block on average")
-    axes.set_ylabel("bytes / those of 8 x 8")
-    logarithmic(axes, "x")
+    label(axes, "entries of an 8 x 8 block on average", "bytes / those of 8 x 8", log="x")
     axes.legend(fontsize=7)
     return figure
+
+
+def _relative_nbytes(layout: str, row: Row) -> float:
+    return _nbytes(row, layout) / _nbytes(row, USUAL)
 
 
 BLOCK_SIZES = Experiment(

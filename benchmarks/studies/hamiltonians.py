@@ -31,42 +31,14 @@ from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._products.chains import chebyshev_multiply
 from diagsparse._products.forecasts import forecast
-from diagsparse._study import gpu_peers
-from diagsparse._study.exactness import MatvecCheck, error_over_bound, rounding, vector
+from diagsparse._study.exactness import MatvecCheck, error_over_bound, on_host, rounding, vector
 from diagsparse._study.sampled import SampledMatmul
 
-from ..experiment import (
-    Clock,
-    Contender,
-    Experiment,
-    NamedRow,
-    Prepared,
-    Report,
-    called,
-    fill,
-    on_device,
-    planned_matvec,
-    planned_square,
-    square,
-)
-from ..square_check import SampledSquare
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, Report, fill, gpu_squares
+from ..prepare import Prepared
 from ..timed_columns import Columns
-from .hamiltonians_tables import (
-    CUPY,
-    CUSPARSE,
-    EVOLVED,
-    FORMATS,
-    HALF,
-    OPERATIONS,
-    QUTIP,
-    SCIPY_CSR,
-    SCIPY_DIA,
-    SQUARE,
-    VECTOR,
-    draw,
-    head,
-    tables,
-)
+from .hamiltonians_tables import EVOLVED, FORMATS, HALF, OPERATIONS, SQUARE, VECTOR, draw, head, tables
 
 SITES, CPU_SITES, QUICK_SITES = (8, 10, 12, 14, 16, 18, 20), (8, 10, 12, 14, 16), (8, 10)
 VECTOR_SITES, CPU_VECTOR_SITES, QUICK_VECTOR_SITES = 24, 20, 12  #: with products with vectors only
@@ -132,75 +104,70 @@ def _run(family: Family, sites: int, quick: bool, vectors: bool, where: Backend)
         "what": family.what, "sites": sites, "powers": _powers(formats["csr"], sites),
         "nbytes": {name: A.nbytes for name, A in formats.items()},
     }  # fmt: skip
-    timed = Clock(where, budget=0.01 if quick else 0.2, samples=5 if quick else 15)
+    clock = Clock(where, budget=0.01 if quick else 0.2, samples=5 if quick else 15)
     x = vector(csr.shape[0], np.float64)
-    fill(row, _vectors(host, csr, formats, x, where, timed), _on_host(MatvecCheck(csr, x), where))
+    fill(row, _vectors(host, csr, formats, x, where, clock), MatvecCheck(csr, x))
     if vectors:
         return row
     series = _Series(csr)
     row["steps"] = len(series.coefficients) - 1
-    fill(row, _squares(host, csr, formats, sites, where, timed), SampledSquare(csr))
+    fill(row, _squares(host, csr, formats, sites, where, clock), SampledMatmul(csr, csr))
     half = SampledMatmul(host, host, triangle="upper")
-    fill(row, _halves(formats, where, timed), half)
-    fill(row, _evolved(csr, formats, series, where, timed), _on_host(series.check(csr), where))
+    fill(row, _halves(formats, where, clock), half)
+    fill(row, _evolved(csr, formats, series, where, clock), series.check(csr))
     return row
-
-
-def _on_host(check: Callable[[np.ndarray], float], where: Backend) -> Callable[[Any], float]:
-    return lambda y: check(where.host(y))
 
 
 # ---- contenders ---------------------------------------------------------------------------------------------------
 def _vectors(
-    host: Any, csr: Any, formats: dict[str, SparseArray], x: np.ndarray, where: Backend, timed: Clock
+    host: Any, csr: Any, formats: dict[str, SparseArray], x: np.ndarray, where: Backend, clock: Clock
 ) -> Iterator[Contender]:
-    z = on_device(x, where)
+    z = prepare.on_device(x, where)
     for name, A in formats.items():
-        yield name + VECTOR, partial(planned_matvec, A, z), timed
+        yield name + VECTOR, partial(prepare.planned_matvec, A, z), clock
     if where is not CPU:
-        yield CUSPARSE + VECTOR, partial(planned_matvec, formats["csr"], z, "cusparse"), timed
+        yield f"cuSPARSE csr{VECTOR}", partial(prepare.planned_matvec, formats["csr"], z, "cusparse"), clock
         return
-    for name, A in ((SCIPY_DIA, host), (SCIPY_CSR, measure.csr32(csr))):
-        yield name + VECTOR, partial(called, operator.matmul, A, x), timed
+    for A in (host, measure.csr32(csr)):
+        yield f"SciPy {A.format}{VECTOR}", partial(prepare.called, operator.matmul, A, x), clock
     if qutip := _qutip():
         dense = qutip.Dense(x.astype(complex))
-        yield QUTIP + VECTOR, partial(_by_qutip, host, lambda A: qutip.matmul(A, dense)), timed
+        yield f"QuTiP Dia{VECTOR}", partial(_by_qutip, host, lambda A: qutip.matmul(A, dense)), clock
 
 
 def _squares(
-    host: Any, csr: Any, formats: dict[str, SparseArray], sites: int, where: Backend, timed: Clock
+    host: Any, csr: Any, formats: dict[str, SparseArray], sites: int, where: Backend, clock: Clock
 ) -> Iterator[Contender]:
     for name, A in formats.items():
         if name != "hm symmetric" and _fits(A, where):
-            yield name + SQUARE, partial(planned_square, A), timed
+            yield name + SQUARE, partial(prepare.planned_square, A), clock
     if where is not CPU:
-        yield CUSPARSE + SQUARE, partial(planned_square, formats["csr"], "cusparse"), timed
-        if gpu_peers.cupy() is not None:
-            yield CUPY + SQUARE, lambda: square(formats["csr"].to_cupy("csr")), timed
+        for name, build, _ in gpu_squares(formats["csr"], clock):
+            yield name + SQUARE, build, clock
         return
     if sites > _SQUARED_BY_SCIPY:
         return
-    for name, A in ((SCIPY_DIA, host), (SCIPY_CSR, measure.csr32(csr))):
-        yield name + SQUARE, partial(square, A), timed
+    for A in (host, measure.csr32(csr)):
+        yield f"SciPy {A.format}{SQUARE}", partial(prepare.square, A), clock
     if qutip := _qutip():
-        yield QUTIP + SQUARE, partial(_by_qutip, host, lambda A: qutip.matmul(A, A)), timed
+        yield f"QuTiP Dia{SQUARE}", partial(_by_qutip, host, lambda A: qutip.matmul(A, A)), clock
 
 
-def _halves(formats: dict[str, SparseArray], where: Backend, timed: Clock) -> Iterator[Contender]:
+def _halves(formats: dict[str, SparseArray], where: Backend, clock: Clock) -> Iterator[Contender]:
     for name in ("dia", "hm"):
         if _fits(formats[name], where):
-            yield name + HALF, partial(planned_square, formats[name], triangle="upper"), timed
+            yield name + HALF, partial(prepare.planned_square, formats[name], triangle="upper"), clock
 
 
 def _evolved(
-    csr: Any, formats: dict[str, SparseArray], series: _Series, where: Backend, timed: Clock
+    csr: Any, formats: dict[str, SparseArray], series: _Series, where: Backend, clock: Clock
 ) -> Iterator[Contender]:
-    z = on_device(series.x, where)
+    z = prepare.on_device(series.x, where)
     for name, A in formats.items():
         evolve = partial(chebyshev_multiply, A, z, series.coefficients, domain=series.domain)
-        yield name + EVOLVED, partial(called, evolve), timed
+        yield name + EVOLVED, partial(prepare.called, evolve), clock
     if where is CPU:
-        yield SCIPY_CSR + EVOLVED, partial(called, series.by_scipy, measure.csr32(csr)), timed
+        yield f"SciPy csr{EVOLVED}", partial(prepare.called, series.by_scipy, measure.csr32(csr)), clock
 
 
 def _fits(A: SparseArray, where: Backend) -> bool:
@@ -221,7 +188,7 @@ def _by_qutip(host: Any, product: Callable[[Any], Any]) -> Prepared:
     """Return a product of QuTiP's Dia, and its (complex) result as a NumPy or SciPy array."""
     qutip = _qutip()
     assert qutip is not None
-    call, result = called(product, qutip.Dia(sp.dia_matrix(host)))
+    call, result = prepare.called(product, qutip.Dia(sp.dia_matrix(host)))
     return call, sp.csr_array(result.as_scipy()) if hasattr(result, "as_scipy") else result.to_array().ravel()
 
 
@@ -250,12 +217,12 @@ class _Series:
             total += c * now
         return total
 
-    def check(self, csr: Any) -> Callable[[np.ndarray], float]:
+    def check(self, csr: Any) -> Callable[[Any], float]:
         """Return the check of a result: its error divided by a bound that grows quadratically with the steps."""
         expected = self.by_scipy(csr)
         terms = int(np.diff(csr.indptr).max(initial=0)) + 3
         bound = np.full(len(expected), len(self.coefficients) ** 2 * rounding(terms, np.float64))
-        return lambda y: error_over_bound(y, expected, bound)
+        return lambda y: error_over_bound(on_host(y), expected, bound)
 
 
 # ---- powers -------------------------------------------------------------------------------------------------------
@@ -275,7 +242,7 @@ def _powers(A: SparseArray, sites: int) -> dict[str, dict[str, int]]:
 
 def _counts(A: SparseArray) -> dict[str, int]:
     offsets = A._summary().offsets
-    return {"diagonals": len(offsets), "places": int((A.shape[0] - abs(offsets)).sum()), "nnz": int(A.nnz)}
+    return {"diagonals": len(offsets), "elements": int((A.shape[0] - abs(offsets)).sum()), "nnz": int(A.nnz)}
 
 
 HAMILTONIANS = Experiment(

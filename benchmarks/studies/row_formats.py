@@ -26,18 +26,18 @@ from diagsparse._backends.backend import CPU, Backend, get_num_threads
 from diagsparse._backends.memory import human
 from diagsparse._matrix.construct import array
 from diagsparse._matrix.registry import format_named
-from diagsparse._show import columns
 from diagsparse._study import gpu_clock, peers
 from diagsparse._study.exactness import MatvecCheck, vector
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, new_figure
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, called, fill, on_device, planned_matvec
-from ..tables import Tables, machine, with_fraction
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, cached_maker, fill
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, label, new_figure
+from ..tables import Row, Tables, bandwidth, machine, seconds, select, speedup, table, timed, with_fraction
 from ..timed_columns import Columns
 
 FORMATS = ("csr", "ell", "hyb", "sell", "jds", "csb", "ellcsr")
-CUSPARSE, CUSPARSE_SELL, SCIPY, MKL = "cuSPARSE csr", "cuSPARSE sell", "SciPy csr", "MKL csr"
-PEERS = (CUSPARSE, CUSPARSE_SELL, SCIPY, MKL)
+PEERS = ("cuSPARSE csr", "cuSPARSE sell", "SciPy csr", "MKL csr")
+_COLORS = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, BLUE, "black", "#7f7f3f")
 TRANSPOSED = " transposed"  #: end of the names of columns of A.T @ x
 MUCH = 8  #: formats that need more than this many times the bytes of csr are left out
 
@@ -99,46 +99,32 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
 
     A row contains ``bandwidth`` (bytes per second) and ``nbytes`` (format: bytes).
     """
-    made = cached_maker()
+    make = cached_maker()
     for matrix in MATRICES:
         for threads in sorted({1, get_num_threads()}) if where is CPU else [0]:
-            yield f"{matrix.what}{f', {threads} threads' * bool(threads)}", partial(_run, matrix, made, threads, quick)
+            yield f"{matrix.what}{f', {threads} threads' * bool(threads)}", partial(_run, matrix, make, threads, quick)
 
 
 def _run(
-    matrix: Matrix, made: Callable[[Matrix, float], sp.csr_array], threads: int, quick: bool, where: Backend
+    matrix: Matrix, make: Callable[[Matrix, float], sp.csr_array], threads: int, quick: bool, where: Backend
 ) -> dict[str, Any]:
-    A = made(matrix, 0.01 if quick else matrix.cpu if where is CPU else 1.0)
-    seconds = Clock(where, budget=0.01 if quick else 0.3)
+    A = make(matrix, 0.01 if quick else matrix.cpu if where is CPU else 1.0)
+    clock = Clock(where, budget=0.01 if quick else 0.3)
     row: dict[str, Any] = {
-        "matrix": matrix.what,
-        "shape": list(A.shape),
-        "nnz": A.nnz,
-        "threads": threads,
-        "nbytes": {},
-    }
-    if where is not CPU:
-        row["bandwidth"] = gpu_clock.copy_bandwidth(where, 1 << 24 if quick else 1 << 32)
-        _fill(row, A, matrix, where, seconds)
-        return row
-    with measure.using_threads(threads):
-        row["bandwidth"] = measure.read_bandwidth()
-        if mkl := peers.mkl():
+        "matrix": matrix.what, "shape": list(A.shape), "nnz": A.nnz, "threads": threads, "nbytes": {},
+    }  # fmt: skip
+    checks = {end: MatvecCheck(B, vector(B.shape[1], A.dtype)) for end, B in (("", A), (TRANSPOSED, A.T.tocsr()))}
+    with measure.using_threads(threads or get_num_threads()):
+        row["bandwidth"] = gpu_clock.bandwidth(where, 1 << 24 if quick else 1 << 32)
+        if threads and (mkl := peers.mkl()):
             mkl.mkl_set_num_threads(threads)
-        _fill(row, A, matrix, where, seconds)
+        for contender in _contenders(A, matrix, where, clock, row):
+            fill(row, [contender], checks[TRANSPOSED if contender[0].endswith(TRANSPOSED) else ""])
     return row
 
 
-def _fill(row: dict[str, Any], A: sp.csr_array, matrix: Matrix, where: Backend, seconds: Clock) -> None:
-    """Add the bytes of the formats and the times of all columns, checking products with A and with its transpose."""
-    checks = {end: MatvecCheck(B, vector(B.shape[1], A.dtype)) for end, B in (("", A), (TRANSPOSED, A.T.tocsr()))}
-    for contender in _contenders(A, matrix, where, seconds, row):
-        check = checks[TRANSPOSED if contender[0].endswith(TRANSPOSED) else ""]
-        fill(row, [contender], lambda y, check=check: check(where.host(y)))  # type: ignore[misc]
-
-
 def _contenders(
-    A: sp.csr_array, matrix: Matrix, where: Backend, seconds: Clock, row: dict[str, Any]
+    A: sp.csr_array, matrix: Matrix, where: Backend, clock: Clock, row: dict[str, Any]
 ) -> Iterator[Contender]:
     csr = array(A, "csr", device=where.name)
     for format in FORMATS:
@@ -148,68 +134,54 @@ def _contenders(
             continue
         B = csr if format == "csr" else csr.asformat(format, **layout)
         row["nbytes"][format] = B.nbytes
-        yield format, partial(_planned, B, where), seconds
-        yield format + TRANSPOSED, partial(_planned, B.T, where), seconds
+        yield format, partial(_planned, B, where), clock
+        yield format + TRANSPOSED, partial(_planned, B.T, where), clock
         if where is not CPU and format in ("csr", "sell"):
-            name = CUSPARSE if format == "csr" else CUSPARSE_SELL
-            yield name, partial(_planned, B, where, "cusparse"), seconds
+            yield f"cuSPARSE {format}", partial(_planned, B, where, "cusparse"), clock
             if format == "csr":  # cuSPARSE does not support the transpose of sell, so our own kernel would run
-                yield name + TRANSPOSED, partial(_planned, B.T, where, "cusparse"), seconds
+                yield f"cuSPARSE csr{TRANSPOSED}", partial(_planned, B.T, where, "cusparse"), clock
     if where is not CPU:
         return
-    others: dict[str, Callable[[Any, np.ndarray], Any]] = {SCIPY: operator.matmul}
+    others: dict[str, Callable[[Any, np.ndarray], Any]] = {"SciPy csr": operator.matmul}
     if mkl := peers.mkl():
-        others[MKL] = mkl.dot_product_mkl
+        others["MKL csr"] = mkl.dot_product_mkl
     for name, product in others.items():
         for end, B in (("", measure.csr32(A)), (TRANSPOSED, measure.csr32(A).T)):
-            yield name + end, partial(called, product, B, vector(B.shape[1], A.dtype)), seconds
+            yield name + end, partial(prepare.called, product, B, vector(B.shape[1], A.dtype)), clock
 
 
 def _planned(B: Any, where: Backend, kernel: str = "") -> tuple[Callable[[], Any], Any]:
-    return planned_matvec(B, on_device(vector(B.shape[1], np.float64), where), kernel)
+    return prepare.planned_matvec(B, prepare.on_device(vector(B.shape[1], np.float64), where), kernel)
 
 
-# ---- tables -------------------------------------------------------------------------------------------------------
-def _tables(report: dict[str, Any]) -> Tables:
+# ---- tables and the picture ---------------------------------------------------------------------------------------
+def _tables(report: Row) -> Tables:
     """Yield titles and cells: the times of both products with the fraction of the bandwidth, and the bytes."""
-    against = "a copy" if report["device"] == "cuda" else "the read bandwidth"
-    yield f"A @ x: time, and share of {against}", _times(report, "")
-    yield f"A.T @ x: time, and share of {against}", _times(report, TRANSPOSED)
-    yield "Bytes", _sizes(report)
+    first = {"matrix": "{matrix}"} | ({} if report["device"] == "cuda" else {"threads": "{threads}"})
+    for what, end in (("A @ x", ""), ("A.T @ x", TRANSPOSED)):
+        names = [*FORMATS, *timed(report["rows"], PEERS, end)]
+        products = {name: partial(_time, name=name, end=end) for name in names}
+        yield f"{what}: time, and fraction of {bandwidth(report)}", table(report["rows"], {**first, **products})
+    matrices = {row["matrix"]: row for row in report["rows"]}.values()
+    sizes = {name: partial(_size, name=name) for name in FORMATS}
+    yield "Bytes", table(matrices, {"matrix": "{matrix}", "rows": "{shape[0]:,}", "nonzeros": "{nnz:,}", **sizes})
 
 
-def _times(report: dict[str, Any], end: str) -> Iterator[list[str]]:
-    names = [*FORMATS, *(peer for peer in PEERS if any(peer + end in row["times"] for row in report["rows"]))]
-    yield [*_head(report), *names]
-    for row in report["rows"]:
-        yield [*_first(report, row), *(_time(row, name, end) for name in names)]
-
-
-def _time(row: dict[str, Any], name: str, end: str) -> str:
-    if name + end not in row["times"]:
-        return f"({human(row['nbytes'][name])})" if name in row["nbytes"] else ""
-    if (seconds := row["times"][name + end]) is None:
-        return "fails"
+def _time(row: Row, name: str, end: str) -> str:
     if name not in row["nbytes"]:
-        return columns.seconds(seconds)
-    return with_fraction(seconds, row["nbytes"][name] + 8 * sum(row["shape"]), row["bandwidth"])
+        return seconds(row, name + end)
+    if name + end not in row["times"]:
+        return f"({_size(row, name)})"
+    if not (t := row["times"][name + end]):
+        return "fails"
+    return with_fraction(t, row["nbytes"][name] + 8 * sum(row["shape"]), row["bandwidth"])
 
 
-def _sizes(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["matrix", "rows", "nonzeros", *FORMATS]
-    for what, row in {row["matrix"]: row for row in report["rows"]}.items():
-        yield [what, f"{row['shape'][0]:,}", f"{row['nnz']:,}", *(human(row["nbytes"][f]) for f in FORMATS)]
+def _size(row: Row, name: str) -> str:
+    return human(row["nbytes"][name])
 
 
-def _head(report: dict[str, Any]) -> list[str]:
-    return ["matrix"] if report["device"] == "cuda" else ["matrix", "threads"]
-
-
-def _first(report: dict[str, Any], row: dict[str, Any]) -> list[str]:
-    return [row["matrix"]] if report["device"] == "cuda" else [row["matrix"], str(row["threads"])]
-
-
-def _machine(report: dict[str, Any]) -> str:
+def _machine(report: Row) -> str:
     """Return the line about the machine, with the bandwidths to which the fractions refer."""
     speeds = {row["threads"]: row["bandwidth"] for row in report["rows"]}
     if report["device"] == "cuda":
@@ -218,30 +190,23 @@ def _machine(report: dict[str, Any]) -> str:
     return "; ".join([machine(report), *read])
 
 
-# ---- picture ------------------------------------------------------------------------------------------------------
-def _draw(report: dict[str, Any]) -> Any:
+def _draw(report: Row) -> Any:
     """Draw the time of A @ x relative to csr for each matrix, on all threads."""
-    colors = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, BLUE, "black", "#7f7f3f")
-    most = max(row["threads"] for row in report["rows"])
-    rows = [row for row in report["rows"] if row["threads"] == most]
-    names = [*FORMATS, *(peer for peer in PEERS if any(peer in row["times"] for row in rows))]
+    rows = select(report, threads=max(row["threads"] for row in report["rows"]))
+    names = [*FORMATS, *timed(rows, PEERS)]
     figure = new_figure(9.6, 3.2)
     axes = figure.subplots()
-    width, top = (
-        0.85 / len(names),
-        3.0,
-    )  # of a bar; higher bars are labelled
-    for i, (name, color) in enumerate(zip(names, colors, strict=False)):
-        ratios = [t / row["times"]["csr"] if (t := row["times"].get(name)) else np.nan for row in rows]
+    width, top = 0.85 / len(names), 3.0  # of a bar; higher bars are labelled
+    for i, (name, color) in enumerate(zip(names, _COLORS, strict=False)):
+        ratios = [speedup(row, "csr", name) or np.nan for row in rows]
         at = np.arange(len(rows)) + (i - len(names) / 2 + 0.5) * width
         axes.bar(at, ratios, width, color=color, label=name)
         for position, ratio in zip(at, ratios, strict=True):
             if ratio > top:
                 axes.text(position, top, f"{ratio:.1f}", fontsize=6, ha="center", va="bottom", rotation=90)
-    axes.axhline(1, color="black", lw=0.7)
+    label(axes, y="time of A @ x / that of csr", line=1)
     axes.set_ylim(0, top)
     axes.set_xticks(range(len(rows)), ["\n".join(wrap(row["matrix"], 18)) for row in rows])
-    axes.set_ylabel("time of A @ x beside csr's")
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 

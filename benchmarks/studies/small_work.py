@@ -24,22 +24,15 @@ from diagsparse._matrix.construct import array
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
-from diagsparse._study import steps
 from diagsparse._study.bench_summary import Pair
-from diagsparse._study.figures import BLUE, GREY, logarithmic, new_figure
 from diagsparse._study.timed_rows import Timed
 
 from ..experiment import Experiment, NamedRow, Report
+from ..pictures import BLUE, GREY, label, new_figure
+from ..tables import Row, Tables, distinct, run_of, select, table, time
 
 SIZES = (50, 1000, 100_000)
-FORMATS = {
-    "dia": "dia",
-    "hm": "dia",
-    "cdm": "dia",
-    "csr": "csr",
-    "csc": "csc",
-    "coo": "coo",
-}  #: SciPy's formats for them
+FORMATS = {"dia": "dia", "hm": "dia", "cdm": "dia", "csr": "csr", "csc": "csc", "coo": "coo"}  #: with those of SciPy
 DENSE = 1000  #: largest number of rows for operations with dense arrays
 
 OPERATIONS: tuple[str, ...] = (  #: with A, with B on other diagonals, and with a dense row
@@ -156,46 +149,43 @@ def _times(report: Report) -> Iterator[Timed]:
         yield Timed(row["name"], "", row["format"], "", row["seconds"], row["ok"], peers=peers)
 
 
-# ---- tables -------------------------------------------------------------------------------------------------------
-def _cells(report: dict[str, Any]) -> Iterator[list[str]]:
-    yield ["", "format", "n", "ours", "SciPy", "ratio", "limit", "within"]
-    for row in report["rows"]:
-        share = row["ratio"] is not None
-        limit = columns.digits(row["limit"]) if share else columns.seconds(row["limit"])
-        yield [
-            row["what"], row["format"], str(row["n"]), columns.seconds(row["seconds"]),
-            columns.seconds(row["scipy"]) if share else "", columns.digits(row["ratio"]) if share else "", limit,
-            ("yes" if (row["ratio"] if share else row["seconds"]) <= row["limit"] else "no")
-            + ("" if row["ok"] else "  WRONG"),
-        ]  # fmt: skip
+# ---- tables and the picture ---------------------------------------------------------------------------------------
+def _tables(report: Row) -> Tables:
+    yield "", table(report["rows"], {
+        "": "{what}", "format": "{format}", "n": "{n}", "ours": lambda row: time(row["seconds"]),
+        "SciPy": lambda row: time(row["scipy"]),
+        "ratio": lambda row: columns.digits(row["ratio"]) if row["ratio"] else "",
+        "limit": lambda row: (columns.digits if row["ratio"] else time)(row["limit"]), "within": _within,
+    })  # fmt: skip
 
 
-def _machine(report: dict[str, Any]) -> str:
-    hardware, versions = report["hardware"], report["versions"]
-    parts = [hardware["cpu"], hardware["instruction_set"], f"SciPy {versions['scipy']}", "1 thread, float64"]
-    return "; ".join([*parts, *["smallest size (--quick)"] * report["quick"], *steps.ended(report), report["date"],
-                      *filter(None, [report.get("warning")])])  # fmt: skip
+def _within(row: Row) -> str:
+    within = (row["ratio"] or row["seconds"]) <= row["limit"]
+    return ("yes" if within else "no") + "  WRONG" * (not row["ok"])
 
 
-def _draw(report: dict[str, Any]) -> Any:
+def _machine(report: Row) -> str:
+    hardware, size = report["hardware"], ["smallest size (--quick)"] * report["quick"]
+    parts = [hardware["cpu"], hardware["instruction_set"], f"SciPy {report['versions']['scipy']}", "1 thread, float64"]
+    return "; ".join([*parts, *size, *run_of(report)])
+
+
+def _draw(report: Row) -> Any:
     """Draw the times relative to SciPy, with a point for each operation, format and size."""
     figure = new_figure(6.4, 7.0)
     axes = figure.subplots(1, 1)
-    rows = [row for row in report["rows"] if row["group"] == "elements"]
-    names = list(dict.fromkeys(row["what"] for row in rows))[::-1]
+    names = [what for (what,) in distinct(select(report, group="elements"), "what")][::-1]
     for n, mark in zip(SIZES, ".x+", strict=True):
-        some = [row for row in rows if row["n"] == n]
-        axes.plot([row["ratio"] for row in some], [names.index(row["what"]) for row in some], mark, color=BLUE,
-                  label=f"n = {n}")  # fmt: skip
+        some = select(report, group="elements", n=n)
+        positions = [names.index(row["what"]) for row in some]
+        axes.plot([row["ratio"] for row in some], positions, mark, color=BLUE, label=f"n = {n}")
     axes.axvline(1.0, color=GREY)
-    logarithmic(axes, "x")
+    label(axes, "time over SciPy's, every format", log="x")
     axes.set_yticks(range(len(names)), names)
-    axes.set_xlabel("time over SciPy's, every format")
     axes.legend(fontsize=7)
     return figure
 
 
 SMALL_WORK = Experiment(
-    "small-work", __doc__, _rows, lambda report: [("", _cells(report))], _draw, _machine, pairs=_pairs,
-    timed=_times, only_cpu=True,
-)  # fmt: skip
+    "small-work", __doc__, _rows, _tables, _draw, _machine, pairs=_pairs, timed=_times, only_cpu=True
+)

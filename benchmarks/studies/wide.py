@@ -24,17 +24,18 @@ from diagsparse._backends.backend import CPU, Backend
 from diagsparse._matrix.construct import array
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
-from diagsparse._study import gpu_peers, peers
-from diagsparse._study.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, new_figure
+from diagsparse._study import peers
+from diagsparse._study.sampled import SampledMatmul
 
-from ..experiment import Clock, Contender, Experiment, NamedRow, Prepared, called, fill, planned, planned_square, square
-from ..square_check import SampledSquare
-from ..tables import Tables, fastest, machine, seconds
+from .. import prepare
+from ..experiment import Clock, Contender, Experiment, NamedRow, fill, gpu_squares
+from ..pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, curves, label, legend, new_figure
+from ..prepare import Prepared
+from ..tables import Row, Tables, fastest, machine, select, table, timed, times
 from ..timed_columns import Columns
 
 FORMATS = ("dia", "hm", "csr")
-CUSPARSE, CUPY, SCIPY, MKL = "cuSPARSE csr", "CuPy csr", "SciPy csr", "MKL csr"
-PEERS = (CUSPARSE, CUPY, SCIPY, MKL)
+PEERS = ("cuSPARSE csr", "CuPy csr", "SciPy csr", "MKL csr")
 WIDTHS = (51, 101, 201, 401, 801)
 ORDERS = (1000, 2000)
 ELEMENTS, GPU_ELEMENTS, QUICK_ELEMENTS = 2_000_000, 20_000_000, 20_000  #: on the diagonals of a band
@@ -76,51 +77,49 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
 def _run(case: Case, dtype: str, rates: dict[str, float], quick: bool, where: Backend) -> dict[str, Any]:
     host = case.make().astype(dtype)
     csr = measure.csr32(sp.csr_array(host))
-    timed = Clock(where, budget=0.01 if quick else 0.3, samples=5 if quick else 15)
+    clock = Clock(where, budget=0.01 if quick else 0.3, samples=5 if quick else 15)
     if dtype not in rates:
-        rates[dtype] = _dense_rate(dtype, quick, where, timed)
+        rates[dtype] = _dense_rate(dtype, quick, where, clock)
     row: dict[str, Any] = {
         "what": case.what, "order": case.order, "dtype": dtype, "diagonals": len(host.offsets),
         "multiply_adds": _multiply_adds(host), "dense_rate": rates[dtype], "kernels": {},
     }  # fmt: skip
-    fill(row, _contenders(host, csr, row, where, timed), SampledSquare(csr))
+    fill(row, _contenders(host, csr, row, where, clock), SampledMatmul(csr, csr))
     return row
 
 
-def _contenders(host: Any, csr: Any, row: dict[str, Any], where: Backend, timed: Clock) -> Iterator[Contender]:
+def _contenders(host: Any, csr: Any, row: dict[str, Any], where: Backend, clock: Clock) -> Iterator[Contender]:
     for name in ("dia", "hm"):
-        yield name, partial(_planned, array(host, name, device=where.name), row["kernels"]), timed
+        yield name, partial(_planned, array(host, name, device=where.name), row["kernels"]), clock
     if row["multiply_adds"] > (_MOST_BY_ROWS if where is CPU else _MOST_BY_ROWS_GPU):
         return
     ours = array(csr, "csr", device=where.name)
-    yield "csr", partial(planned_square, ours), timed
+    yield "csr", partial(prepare.planned_square, ours), clock
     if where is not CPU:
-        yield CUSPARSE, partial(planned_square, ours, "cusparse"), timed
-        if gpu_peers.cupy() is not None:
-            yield CUPY, lambda: square(ours.to_cupy("csr")), timed
+        yield from gpu_squares(ours, clock)
         return
-    yield SCIPY, partial(square, csr), timed
+    yield "SciPy csr", partial(prepare.square, csr), clock
     if (mkl := peers.mkl()) is not None:
-        yield MKL, partial(called, mkl.dot_product_mkl, csr, csr), timed
+        yield "MKL csr", partial(prepare.called, mkl.dot_product_mkl, csr, csr), clock
 
 
 def _planned(A: Any, kernels: dict[str, str]) -> Prepared:
     plan = plan_matmul(A, A)
     kernels[A.format] = plan.kernel
-    return planned(plan)
+    return prepare.planned(plan)
 
 
-def _dense_rate(dtype: str, quick: bool, where: Backend, timed: Clock) -> float:
+def _dense_rate(dtype: str, quick: bool, where: Backend, clock: Clock) -> float:
     """Return the flops per second of a dense product by MKL or NumPy, or by CuPy on a GPU (0 without CuPy)."""
     n = _DENSE_QUICK if quick else _DENSE if where is CPU else _DENSE_GPU
     a = np.random.default_rng(0).random((n, n)).astype(dtype)
     if where is not CPU:
-        if (cupy := gpu_peers.cupy()) is None:
+        if (cupy := peers.cupy()) is None:
             return 0.0
         on_gpu, out = cupy.asarray(a), cupy.empty((n, n), dtype)
-        return 2 * n**3 / timed(partial(cupy.matmul, on_gpu, on_gpu, out=out))
+        return 2 * n**3 / clock(partial(cupy.matmul, on_gpu, on_gpu, out=out))
     mkl = peers.mkl()
-    return 2 * n**3 / timed(partial(mkl.dot_product_mkl, a, a) if mkl else partial(np.matmul, a, a))
+    return 2 * n**3 / clock(partial(mkl.dot_product_mkl, a, a) if mkl else partial(np.matmul, a, a))
 
 
 def _multiply_adds(host: Any) -> int:
@@ -133,48 +132,49 @@ def _multiply_adds(host: Any) -> int:
 
 
 # ---- tables and the picture ---------------------------------------------------------------------------------------
-def _tables(report: dict[str, Any]) -> Tables:
-    names = [n for n in (*FORMATS, *PEERS) if any(n in row["times"] for row in report["rows"])]
-    head = ["matrix", "order", "precision", "diagonals", *names, "kernel", "GFLOP/s", "of a dense product"]
-    cells = [head]
-    for row in report["rows"]:
-        rate, kernel = _rate(row), ", ".join(dict.fromkeys(row["kernels"].values()))
-        share = f"{100 * rate / row['dense_rate']:.0f} %" if rate and row["dense_rate"] else ""
-        cells.append([
-            row["what"], f"{row['order']:,}", row["dtype"], str(row["diagonals"]),
-            *(seconds(row, name) for name in names), kernel, columns.digits(rate / 1e9) if rate else "", share,
-        ])  # fmt: skip
-    yield "A A", cells
+def _tables(report: Row) -> Tables:
+    names = timed(report["rows"], (*FORMATS, *PEERS))
+    yield "A A", table(report["rows"], {
+        "matrix": "{what}", "order": "{order:,}", "precision": "{dtype}", "diagonals": "{diagonals}", **times(names),
+        "kernel": lambda row: ", ".join(dict.fromkeys(row["kernels"].values())),
+        "GFLOP/s": lambda row: columns.digits(rate / 1e9) if (rate := _rate(row)) else "",
+        "of a dense product": _of_dense,
+    })  # fmt: skip
 
 
-def _rate(row: dict[str, Any], names: Any = ("dia", "hm")) -> float | None:
+def _of_dense(row: Row) -> str:
+    rate, dense = _rate(row), row["dense_rate"]
+    return f"{100 * rate / dense:.0f} %" if rate and dense else ""
+
+
+def _rate(row: Row, names: tuple[str, ...] = ("dia", "hm")) -> float | None:
     best = fastest(row, names)
     return 2 * row["multiply_adds"] / best if best else None
 
 
-def _draw(report: dict[str, Any]) -> Any:
+def _draw(report: Row) -> Any:
     """Draw the rates of bands over their diagonals, compared with a dense product."""
     figure = new_figure(8.6, 3.4)
-    styles = dict(zip((*FORMATS, *PEERS), (BLUE, SKY, ORANGE, GREY, "black", PURPLE, GREEN), strict=True))
-    handles: dict[str, Any] = {}
+    series = {
+        name: (partial(_gigaflops, name=name), ".-" if name in FORMATS else ".--", color)
+        for name, color in zip((*FORMATS, *PEERS), (BLUE, SKY, ORANGE, GREY, "black", PURPLE, GREEN), strict=True)
+    }
     for ax, dtype in zip(figure.subplots(1, 2), ("float64", "float32"), strict=True):
-        rows = [row for row in report["rows"] if row["dtype"] == dtype and row["what"].startswith("band")]
-        for name, color in styles.items():
-            points = [(row["diagonals"], rate / 1e9) for row in rows if (rate := _rate(row, (name,)))]
-            if points:
-                style = "-" if name in FORMATS else "--"
-                (handles[name],) = ax.plot(*zip(*points, strict=True), style, color=color, marker=".", lw=1.2)
+        rows = [row for row in select(report, dtype=dtype) if row["what"].startswith("band")]
+        curves(ax, rows, lambda row: row["diagonals"], series, lw=1.2)
         if rows and rows[0]["dense_rate"]:
-            handles["a dense product"] = ax.axhline(rows[0]["dense_rate"] / 1e9, color="black", lw=0.7, ls=":")
-        ax.set_title(f"A A, {dtype}")
+            ax.axhline(rows[0]["dense_rate"] / 1e9, color="black", lw=0.7, ls=":", label="a dense product")
+        label(ax, "diagonals", "GFLOP/s", title=f"A A, {dtype}")
         ax.set_xscale("log")
         ax.set_xticks([row["diagonals"] for row in rows], [str(row["diagonals"]) for row in rows])
         ax.minorticks_off()
         ax.set_ylim(bottom=0)
-        ax.set_xlabel("diagonals")
-        ax.set_ylabel("GFLOP/s")
-    figure.legend(handles.values(), handles, loc="outside right center")
+    legend(figure, "outside right center")
     return figure
+
+
+def _gigaflops(row: Row, name: str) -> float | None:
+    return rate / 1e9 if (rate := _rate(row, (name,))) else None
 
 
 WIDE = Experiment(

@@ -12,7 +12,7 @@ from pages import ROOT
 from benchmarks import printed
 from benchmarks.commands import EXPERIMENTS, benchmark_of, main
 from benchmarks.studies.block_sizes import BLOCK_SIZES
-from diagsparse._study import bench, bench_cuda
+from diagsparse._study import bench_cases
 
 RESULTS = ROOT / "benchmarks" / "results"
 WORDS = {
@@ -93,7 +93,7 @@ def test_commands_that_a_page_names_exist(page):
     for module, name in re.findall(r"python -m benchmarks(?:\.(\w+))?(?: ([a-z][\w-]+))?", text):
         assert (ROOT / "benchmarks" / f"{module or '__main__'}.py").exists(), module
         assert module or not name or name in main.commands, name
-    groups = {case.group for case in (*bench.CASES, *bench_cuda.CASES)}
+    groups = {case.group for case in (*bench_cases.CASES["cpu"], *bench_cases.CASES["cuda"])}
     assert set(re.findall(r"diagsparse bench ([a-z][\w-]+)", text)) <= groups
 
 

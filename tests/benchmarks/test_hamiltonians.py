@@ -48,7 +48,7 @@ def test_diagonals_of_powers_are_counted():
         for power, of in (("2", pattern @ pattern), ("4", pattern @ pattern @ pattern @ pattern)):
             dia = sp.dia_array(of)
             assert found[power] == {
-                "diagonals": len(dia.offsets), "places": int((2**sites - abs(dia.offsets)).sum()), "nnz": of.nnz
+                "diagonals": len(dia.offsets), "elements": int((2**sites - abs(dia.offsets)).sum()), "nnz": of.nnz
             }  # fmt: skip
 
 

@@ -21,10 +21,10 @@ def test_a_small_run(device, tmp_path):
         expected = {*paper_003.FORMATS, *paper_003_tables.SHORT, *(peers if device == "cuda" else ["SciPy csr"])}
         assert expected == set(row["times"]) and all(row["times"][name] > 0 for name in expected), row["failed"]
         assert 0 <= row["error"] <= 1 and row["counts"]["reference"] == row["counts"]["width"] * row["n"]
-        assert all(b["told"] == b["allocated"] for b in row["nbytes"].values())
+        assert all(b["predicted"] == b["allocated"] for b in row["nbytes"].values())
         short = [row["short"][name] for name in ("16 bits", "8 bits", "8 bits, float32 values")]
-        assert row["nbytes"]["ellcsr"]["told"] > short[0] > short[1] > short[2]
-        assert row["nbytes"]["csr"]["told"] < row["slices"]["nbytes"] <= row["nbytes"]["ell"]["told"]
+        assert row["nbytes"]["ellcsr"]["predicted"] > short[0] > short[1] > short[2]
+        assert row["nbytes"]["csr"]["predicted"] < row["slices"]["nbytes"] <= row["nbytes"]["ell"]["predicted"]
     for row, rows in zip(made["rows"][2:], (2048, paper_003.ROWS[device] // 32), strict=True):  # those of table 10
         assert row["rows"] == rows and {"csr", "ellcsr"} <= set(row["times"]) and not row["failed"]
         assert row["counts"]["reference"] == row["counts"]["width"] * rows and 0 <= row["error"] <= 1

@@ -12,8 +12,8 @@ from benchmarks.papers import paper_004_matrices, paper_004_plots, paper_004_tab
 from benchmarks.papers.paper_004 import TABLES_004
 from benchmarks.papers.paper_004_columns import STAGED
 from benchmarks.papers.paper_004_printed import TABLE
-from benchmarks.square_check import SampledSquare
 from diagsparse._study.peers import mkl
+from diagsparse._study.sampled import SampledMatmul
 
 SMALL = [p for p in TABLE if p.rows < 200_000]
 
@@ -138,7 +138,7 @@ def test_stages_become_tables():
 
 def test_samples_of_squares_see_what_is_wrong():
     a = ds.gallery.stencil(5, (8, 12)).tocsr()
-    check, square = SampledSquare(a), a @ a
+    check, square = SampledMatmul(a, a), a @ a
     blocks = square.tobsr((8, 8))
     assert check(square) <= 1 and check(blocks) <= 1 and check(ds.csr_array(a) @ ds.csr_array(a)) <= 1
     square.data[0] += 1

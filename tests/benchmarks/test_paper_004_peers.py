@@ -10,10 +10,10 @@ from cases import NO_CUDA
 
 import diagsparse as ds
 from benchmarks.papers import cusparse_bsr, paper_004_peers
-from benchmarks.square_check import SampledSquare
 from diagsparse._backends.backend import CPU, get_backend
 from diagsparse._study import peers
 from diagsparse._study.exactness import MatvecCheck, vector
+from diagsparse._study.sampled import SampledMatmul
 
 
 def blocks(rows=45, columns=45, dtype="float32"):
@@ -29,7 +29,7 @@ def test_mkl_multiplies_blocks_of_2_by_2(dtype):
         found[name] = prepare()[1]
     assert list(found) == ["SciPy csr", "SciPy bsr", "MKL csr", "MKL bsr 2 x 2"]
     assert found["MKL bsr 2 x 2"].blocksize == (2, 2) and found["MKL bsr 2 x 2"].shape == (46, 46)
-    check = SampledSquare(a)
+    check = SampledMatmul(a, a)
     assert all(check(C) <= 1 for C in found.values())
 
 

@@ -5,7 +5,7 @@ import pytest
 from cases import NO_CUDA
 
 import diagsparse as ds
-from diagsparse._study import bench_cuda
+from diagsparse._study import bench
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 
@@ -62,7 +62,7 @@ def test_the_rules_choose_what_runs():
 
 
 def test_the_benchmark_has_no_row_twice():
-    rows = bench_cuda.run("random-109-35", quick=True)["rows"]
+    rows = bench.run("random-109-35", device="cuda", quick=True)["rows"]
     ours = [(row["format"], row["kernel"]) for row in rows if row["library"] == "diagsparse"]
     assert len(set(ours)) == len(ours) and ("hm", "row") in ours
     assert not {("hm", "band"), ("dia", "band")} & set(ours)

@@ -9,7 +9,7 @@ import pytest
 
 from diagsparse._backends.backend import CPU
 from diagsparse._show.config import config
-from diagsparse._study import gpu_peers, peers
+from diagsparse._study import hosts
 from diagsparse._study.titles import release
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +18,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}(-dirty)?|unknown")
 
 def test_the_build_says_its_commit():
     assert COMMIT.fullmatch(CPU.core.commit)
-    assert config()["commit"] == peers.versions()["commit"] == CPU.core.commit
+    assert config()["commit"] == hosts.versions()["commit"] == CPU.core.commit
 
 
 def test_tables_name_the_commit_that_was_measured():
@@ -30,8 +30,8 @@ def test_tables_name_the_commit_that_was_measured():
 
 def test_results_of_a_gpu_name_both_commits_where_they_differ():
     other = "0123456" + 33 * "7"
-    assert gpu_peers.commits(CPU.core.commit) == {"commit": CPU.core.commit}
-    both = gpu_peers.commits(other)
+    assert hosts.commits(CPU.core.commit) == {"commit": CPU.core.commit}
+    both = hosts.commits(other)
     assert both == {"commit": other, "cpu commit": CPU.core.commit}
     versions = {"diagsparse": "1.0", "commit": other, "cpu commit": "89abcde" + 33 * "7"}
     assert release(versions) == "diagsparse 1.0 (0123456; the CPU's module 89abcde)"

@@ -13,7 +13,8 @@ from cases import NO_CUDA
 
 import diagsparse as ds
 from diagsparse._backends.backend import CPU
-from diagsparse._study import bench_cuda, bench_cuda_tables, bench_problem, gpu_peers
+from diagsparse._study import bench, bench_problem, bench_tables, peers
+from diagsparse._study.bench_cases import CASES, Case, cases
 from diagsparse._study.bench_problem import Problem
 from diagsparse._study.sampled import SampledMatmul, SampledMatvec
 
@@ -69,10 +70,10 @@ def test_sampled_triangles(format, triangle):
 
 
 def test_cases_by_name():
-    assert {case.group for case in bench_cuda.cases("spmv")} == {"spmv"}
-    assert [case.name for case in bench_cuda.cases("random-600")] == ["random-600"]
+    assert {case.group for case in cases("spmv", "cuda")} == {"spmv"}
+    assert [case.name for case in cases("random-600", "cuda")] == ["random-600"]
     with pytest.raises(ValueError, match="spgemm"):
-        bench_cuda.cases("nope")
+        cases("nope", "cuda")
 
 
 @pytest.mark.parametrize("right", ["vector", "same", "other"])
@@ -101,6 +102,7 @@ class Here:
         kernels=CPU.core.kernels,
         from_host=lambda x, device: x,
         empty=lambda shape, dtype, device: np.empty(shape, dtype),
+        trim=lambda device: None,
     )
 
     class Event:
@@ -116,11 +118,15 @@ class Here:
     core.Event = Event
 
 
-@pytest.mark.parametrize("group", dict.fromkeys(case.group for case in bench_cuda.CASES))
+def run_case(case, scale=1.0):
+    return list(bench.rows_on_gpu(np.dtype(float), scale, Here, 3, 1e9, case, lambda share, what: None))
+
+
+@pytest.mark.parametrize("group", dict.fromkeys(case.group for case in CASES["cuda"]))
 def test_every_case_on_the_cpu(group):
     """All but the time: operands, results, counterparts and floors are those of a GPU."""
-    for case in bench_cuda.cases(group)[:2]:
-        rows = bench_cuda._run_case(case, np.dtype(float), 1e-4, Here, 3, 1e9, lambda share, what: None)
+    for case in cases(group, "cuda")[:2]:
+        rows = run_case(case, 1e-4)
         json.dumps(rows)
         ours = [row for row in rows if row["library"] == "diagsparse"]
         assert {row["format"] for row in ours} == set(case.formats)
@@ -132,8 +138,8 @@ def test_every_case_on_the_cpu(group):
 
 def test_a_kernel_that_leaves_the_product_to_another_one_has_no_row():
     far = sp.dia_array((np.ones((2, 200_000)), [199_999, 0]), shape=(200_000, 200_000))  # no room for tiles
-    case = bench_cuda.Case("far", "random", "matmul", "", lambda scale, seed, dtype: far, formats=("hm",))
-    rows = bench_cuda._run_case(case, np.dtype(float), 1.0, Here, 3, 1e9, lambda share, what: None)
+    case = Case("far", "random", "matmul", "", lambda scale, seed, dtype: far, formats=("hm",))
+    rows = run_case(case)
     ours = {row["kernel"]: row["default"] for row in rows if row["library"] == "diagsparse"}
     assert ours == {"row_tiles": True, "sequential": False}
 
@@ -147,14 +153,14 @@ def test_kernels_run_where_the_default_one_cannot_be_planned(monkeypatch):
         return plan(left, right, **options)
 
     monkeypatch.setattr(bench_problem, "plan_matmul", only_named)
-    (case,) = (case for case in bench_cuda.cases("spgemm") if case.name == "band-11-10240-squared")
-    rows = bench_cuda._run_case(case, np.dtype(float), 1e-2, Here, 3, 1e9, lambda share, what: None)
+    (case,) = (case for case in cases("spgemm", "cuda") if case.name == "band-11-10240-squared")
+    rows = run_case(case, 1e-2)
     ours = [row for row in rows if row["library"] == "diagsparse"]
     assert ours and all(row["ok"] and not row["default"] for row in ours), ours
 
 
 def test_one_triangle_moves_and_takes_less():
-    case = bench_cuda.cases("syrk")[0]
+    case = cases("syrk", "cuda")[0]
     triangle = bench_problem.of_case(case, np.dtype(float), 1e-3, Here)
     whole = bench_problem.counterpart(case, triangle)
     floors = [problem.floor(problem.call("hm", "")()) for problem in (triangle, whole)]
@@ -199,17 +205,17 @@ def nvmath(monkeypatch):
     return calls
 
 
-def peers(op="matvec", columns=0):
+def others(op="matvec", columns=0):
     """Return the others' contenders by name, and what they have to compute."""
     A = ds.gallery.banded(50, 2, 3, seed=0)
     x = np.random.default_rng(0).uniform(0.5, 1.5, (50, columns) if columns else 50)
     left = types.SimpleNamespace(shape=A.shape, to_cupy=lambda format: sp.dia_matrix(A).asformat(format))
-    found = gpu_peers.contenders(op, columns, lambda format: (left, x))
+    found = peers.on_gpu(op, columns, lambda format: (left, x))
     return {f"{library} {format}": prepare for library, format, _, prepare in found}, A @ x
 
 
 def test_the_universal_sparse_tensor_accumulates(nvmath):
-    found, expected = peers()
+    found, expected = others()
     assert list(found) == ["cupy dia", "cupy csr", "nvmath dia"]
     call = found["nvmath dia"]()
     assert nvmath == ["dia_matrix", "OnGpu", "OnGpu", "plan"]
@@ -218,24 +224,24 @@ def test_the_universal_sparse_tensor_accumulates(nvmath):
 
 
 def test_peers_that_are_not_there(nvmath, monkeypatch):
-    assert list(peers("matmul")[0]) == ["cupy csr"] and not peers("syrk")[0]
-    assert list(peers(columns=8)[0]) == ["cupy dia", "cupy csr"]
+    assert list(others("matmul")[0]) == ["cupy csr"] and not others("syrk")[0]
+    assert list(others(columns=8)[0]) == ["cupy dia", "cupy csr"]
     monkeypatch.delitem(sys.modules, "nvmath.sparse.ust")  # as before 1.0
-    assert list(peers()[0]) == ["cupy dia", "cupy csr"] and gpu_peers.nvmath() is None
+    assert list(others()[0]) == ["cupy dia", "cupy csr"] and peers.nvmath() is None
     monkeypatch.setitem(sys.modules, "cupy", None)
-    assert not peers()[0]
+    assert not others()[0]
 
 
 def test_what_a_peer_cannot_do_is_a_row(nvmath):
     """Here its operands cannot go to a GPU."""
-    rows = bench_cuda._run_case(bench_cuda.cases("small-vector")[0], np.dtype(float), 1, Here, 3, 1e9, print)
+    rows = run_case(cases("small-vector", "cuda")[0])
     failed = [row for row in rows if row["failed"]]
     assert [row["library"] for row in failed] == ["cupy", "cupy", "nvmath"]
     assert all(not row["ok"] and row["seconds"] is None for row in failed)
 
 
 def report():
-    """Return a report as `bench_cuda.run` makes it."""
+    """Return a report as `bench.run` returns it."""
     row = {"case": "band", "group": "spgemm", "op": "matmul", "what": "bands", "shape": [9, 9], "diagonals": 3,
            "best": 1e-3, "error": 0.1, "ok": True, "failed": None, "floor_nbytes": 1000,
            "work": 500}  # fmt: skip
@@ -254,10 +260,10 @@ def report():
 
 
 def test_tables():
-    text, summary = bench_cuda_tables.text(report()), bench_cuda_tables.summary(report())
+    text, summary = bench_tables.text(report()), bench_tables.summary(report())
     assert "Some GPU" in text and "5.00x" in text and "insufficient resources" in text
     assert "1.00 ms | 4.00 ms |  | 5.00 ms | fails | 5.00x | 0.50 |" in summary
-    assert summary in bench_cuda_tables.markdown(report())
+    assert summary in bench_tables.markdown(report())
 
 
 def with_counterparts(counterpart):
@@ -275,11 +281,11 @@ def with_counterparts(counterpart):
 @pytest.mark.parametrize("counterpart", ["8 vectors", "wide values", "whole product"])
 def test_tables_with_counterparts(counterpart):
     made = with_counterparts(counterpart)
-    text, summary = bench_cuda_tables.text(made), bench_cuda_tables.summary(made)
+    text, summary = bench_tables.text(made), bench_tables.summary(made)
     assert "3.00 ms, 3.00x" in text and counterpart in text and "nvmath 1.0.0" in text
     assert max(map(len, text.splitlines()[1:])) <= 100
     assert "| nvmath dia |" in summary and "| fails |" in summary and f"| {counterpart}: 3.00 ms, 3.00x |" in summary
-    for table in (summary, bench_cuda_tables.markdown(made)):
+    for table in (summary, bench_tables.markdown(made)):
         widths = {block: {line.count("|") for line in block.splitlines()} for block in table.split("\n\n")}
         assert all(len(found) == 1 for found in widths.values()), widths
 
@@ -295,9 +301,9 @@ def test_picture(tmp_path):
 @pytest.mark.gpu
 @pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 def test_a_small_run(tmp_path):
-    made = bench_cuda.run(quick=True, samples=3)
+    made = bench.run(device="cuda", quick=True, samples=3)
     json.dumps(made)
     failed = [row for row in made["rows"] if not row["ok"] and row["library"] == "diagsparse"]
     assert made["ok"] and not failed, failed
-    assert {row["case"] for row in made["rows"]} == {case.name for case in bench_cuda.CASES}
-    assert bench_cuda_tables.text(made)
+    assert {row["case"] for row in made["rows"]} == {case.name for case in CASES["cuda"]}
+    assert bench_tables.text(made)

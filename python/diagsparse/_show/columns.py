@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 
 def seconds(value: float) -> str:
@@ -33,6 +34,20 @@ def error(value: float | None) -> str:
     if value is None or value == float("inf"):
         return "inf"
     return "0" if value == 0 else "< 0.01" if value < 0.01 else digits(value)
+
+
+Columns = Mapping[str, str | Callable[[Any], str]]
+"""The values of a table by their headers: format strings for the fields of a row, or functions of a row."""
+
+
+def table(rows: Iterable[Any], columns: Columns) -> list[list[str]]:
+    """Return the header, and the cells of each row.
+
+    >>> table([{"name": "a", "n": 1000}], {"name": "{name}", "size": "{n:,}"})
+    [['name', 'size'], ['a', '1,000']]
+    """
+    values = [value.format_map if isinstance(value, str) else value for value in columns.values()]
+    return [list(columns), *([value(row) for value in values] for row in rows)]
 
 
 def columns(rows: Sequence[Sequence[str]], align: str) -> list[str]:

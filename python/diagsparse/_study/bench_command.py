@@ -38,13 +38,11 @@ class Benchmark:
 def cases_on(device: str, name: str | None = None, **options: Any) -> Benchmark:
     """Return the benchmark of the cases with this name on a device."""
     from .. import plot
-    from . import bench, bench_cuda, bench_cuda_tables, bench_tables, plot_cuda
+    from . import bench, bench_tables, plot_cuda
 
-    tables: Any = bench_tables if device == "cpu" else bench_cuda_tables
-    read = tables.text, tables.markdown, tables.pairs
-    if device == "cpu":
-        return Benchmark(lambda device, **more: bench.run(name, **options, **more), *read, plot.plot_bench)
-    return Benchmark(partial(bench_cuda.run, name, **options), *read, plot_cuda.plot_bench)
+    picture = (plot if device == "cpu" else plot_cuda).plot_bench
+    run = partial(bench.run, name, **options)
+    return Benchmark(run, bench_tables.text, bench_tables.markdown, bench_tables.pairs, picture)
 
 
 # ---- all benchmarks -----------------------------------------------------------------------------------------------
@@ -172,14 +170,14 @@ def report_in(path: Path, experiment: str | None = None) -> Report:
 def bench(invocation: Invocation, name: str | None, quick: bool, dtype: str, budget: float | None) -> bool | None:
     """Time the kernels against SciPy and MKL, on one thread and on all, and save a JSON file and a picture.
 
-    Ctrl-C ends it: what is done is summed up and saved all the same.
+    After Ctrl-C, the completed rows are summarized and saved.
 
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
     spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run.
 
-    With --since the exit status is 1 where a row takes more than --limit times as long as before, beside the bandwidth
-    or a peer of its own run. Rows of less than 10 us without a peer are too short to judge: those that take longer are
-    listed apart. With --table and --since two files are compared, and nothing is run.
+    With --since, the exit status is 1 if a row takes more than --limit times as long as before, relative to the
+    bandwidth or a peer in the same run. Rows of less than 10 us without a peer are too short to judge; those that take
+    longer are listed separately. With --table and --since, two files are compared, and nothing is run.
     """
     device = invocation.terminal.device
     if budget is not None and device != "cpu":

@@ -17,7 +17,7 @@ from .._matrix.construct import array
 from .._matrix.sparse_array import SparseArray
 from .._products.chains import power_multiply
 from .._products.products import plan_matmul, plan_matvec
-from .bench_cuda_cases import Case
+from .bench_cases import Case
 from .sampled import Power, SampledMatmul, SampledMatvec
 
 

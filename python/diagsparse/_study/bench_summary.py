@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from statistics import geometric_mean
 from typing import Any
 
@@ -77,12 +78,13 @@ def text(summary: dict[str, Any]) -> str:
     """Return the summary as a few lines for a terminal."""
     lines = ["Summary: how many times as fast as each peer, geometric means over the rows"]
     if summary["operations"]:
-        peers, rows = _means(summary)
-        ours = ["ours", *(_named(one["ours"]) for one in summary["operations"])]
-        cells = [[row[0], who, *row[1:]] for row, who in zip([["", "rows", *peers, "best", "worst"], *rows], ours)]
-        lines += columns.columns(cells, "<<>" + ">" * len(peers) + "<<")
+        cells = columns.table(summary["operations"], {
+            "": "{operation}", "ours": _ours, "rows": "{rows}", **_means(summary),
+            **{end: partial(_end, end) for end in ("best", "worst")},
+        })  # fmt: skip
+        lines += columns.columns(cells, "<<>" + ">" * (len(cells[0]) - 5) + "<<")
     else:
-        lines.append("no row of ours stands beside a peer's")
+        lines.append("no time of diagsparse can be compared with that of a peer")
     failed = summary["failed"]
     lines.append(f"failed or wrong: {len(failed) or 'nothing'}")
     lines += [f"  {what[:110]}" for what in failed[:_SHOWN]]
@@ -94,26 +96,28 @@ def text(summary: dict[str, Any]) -> str:
 
 def markdown(summary: dict[str, Any]) -> str:
     """Return the means as a table for the docs."""
-    peers, rows = _means(summary)
-    head = ["operation", "rows", *(f"over {peer}" for peer in peers), "best row", "worst row"]
-    return columns.markdown([head, *rows], "<>" + ">" * len(peers) + "<<")
+    cells = columns.table(summary["operations"], {
+        "operation": "{operation}", "rows": "{rows}", **_means(summary, "over "),
+        **{f"{end} row": partial(_end, end) for end in ("best", "worst")},
+    })  # fmt: skip
+    return columns.markdown(cells, "<>" + ">" * (len(cells[0]) - 4) + "<<")
 
 
-def _means(summary: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return the peers, and for each operation its name, number of rows, means, and best and worst row."""
-    peers = list(dict.fromkeys(peer for one in summary["operations"] for peer in one["means"]))
-    return peers, [
-        [
-            one["operation"], str(one["rows"]),
-            *(columns.times(one["means"].get(peer)) for peer in peers), _end(one["best"]), _end(one["worst"]),
-        ]
-        for one in summary["operations"]
-    ]  # fmt: skip
+def _means(summary: dict[str, Any], before: str = "") -> columns.Columns:
+    """Return columns with the mean speedup over each peer."""
+    peers = dict.fromkeys(peer for one in summary["operations"] for peer in one["means"])
+    return {f"{before}{peer}": partial(_mean, peer) for peer in peers}
 
 
-def _named(ours: list[str]) -> str:
+def _mean(peer: str, operation: dict[str, Any]) -> str:
+    return columns.times(operation["means"].get(peer))
+
+
+def _ours(operation: dict[str, Any]) -> str:
+    ours = operation["ours"]
     return ", ".join(ours) if len(ours) < 4 else f"best of {len(ours)}"
 
 
-def _end(pair: dict[str, Any]) -> str:
+def _end(end: str, operation: dict[str, Any]) -> str:
+    pair = operation[end]
     return f"{columns.digits(pair['ratio'])}x {pair['peer']}: {pair['row']}"

@@ -131,10 +131,7 @@ def demo(terminal: Terminal, budget: float) -> bool:
     """Build a finite-difference stencil and a banded matrix, and compare all formats for them."""
     from ..plot import plot_comparisons
 
-    matrices = {
-        "stencil-5": gallery.stencil(5, (600, 600)),
-        "band-41": gallery.banded(60_000, 20, 20, seed=0),
-    }
+    matrices = {"stencil-5": gallery.stencil(5, (600, 600)), "band-41": gallery.banded(60_000, 20, 20, seed=0)}
     results: list[Comparison] = []
     for name, A in matrices.items():
         terminal.show(analyze(A).describe(name) + "\n")

@@ -42,6 +42,11 @@ def error_over_bound(y: np.ndarray, expected: np.ndarray, bound: np.ndarray) -> 
     return float(ratio.max(initial=0))
 
 
+def on_host(x: Any) -> Any:
+    """Return an array or a matrix of a GPU in the memory of the host, and all others as they are."""
+    return x.get() if hasattr(x, "get") else x
+
+
 def _longest_row(A: Any) -> int:
     return int(np.diff(A.indptr).max(initial=0))
 
@@ -57,19 +62,21 @@ class MatvecCheck:
         self.expected = A @ x
         self.bound = rounding(_longest_row(A), self.expected.dtype) * (abs(A) @ np.abs(x))
 
-    def __call__(self, y: np.ndarray) -> float:
-        """Return the largest error of `y`, divided by its bound."""
-        return error_over_bound(y, self.expected, self.bound)
+    def __call__(self, y: Any) -> float:
+        """Return the largest error of a vector of any library, divided by its bound."""
+        return error_over_bound(on_host(y), self.expected, self.bound)
 
 
 class MatmulCheck:
     """Check of C = A B against SciPy: ``|C - C_ref| <= (k + 4) eps (|A| |B|)``, k the longest row of A.
 
     ``check(C)`` returns the largest error of all elements, stored or not, divided by its bound. Blocks of rows are
-    checked one after another, so that this needs little memory compared with C.
+    checked one after another, so that this needs little memory compared with C. With `within`, the first column and the
+    end of each row, C is expected to be zero in all other columns.
     """
 
-    def __init__(self, A: Any, B: Any) -> None:
+    def __init__(self, A: Any, B: Any, within: tuple[np.ndarray, np.ndarray] | None = None) -> None:
+        self._within = within
         self._a, self._b = sp.csr_array(A), sp.csr_array(B)
         self._magnitude = abs(self._b)
         self._rounding = rounding(_longest_row(self._a), np.result_type(self._a.dtype, self._b.dtype))
@@ -87,6 +94,12 @@ class MatmulCheck:
             return self._cached[start]
         rows = self._a[start:stop]
         expected, inverse = rows @ self._b, abs(rows) @ self._magnitude
+        if self._within is not None:
+            first, after = (ends[start:stop] for ends in self._within)
+            for matrix in (expected, inverse):
+                row = np.repeat(np.arange(stop - start), np.diff(matrix.indptr))
+                matrix.data[(matrix.indices < first[row]) | (matrix.indices >= after[row])] = 0
+                matrix.eliminate_zeros()
         with np.errstate(divide="ignore"):
             inverse.data = 1 / (self._rounding * inverse.data)
         for matrix in (expected, inverse):

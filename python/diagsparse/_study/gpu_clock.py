@@ -1,14 +1,15 @@
-"""Timing of calls on a GPU by CUDA events, and the bandwidth of its memory."""
+"""Timing of calls, on a GPU by CUDA events, and the bandwidth of the memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from statistics import median
 from typing import Any
 
 from .. import measure
 from .._backends.backend import CPU, Backend
+from ..measure import Progress, Timing
 
 _SAMPLE = 2e-4  # seconds of calls between two events, so that the overhead of the events (1 us) is negligible
 _MOST = 0.3  # largest total seconds of the samples of one contender, but at least three samples
@@ -31,6 +32,21 @@ def time_calls(call: Callable[[], Any], where: Backend, samples: int) -> list[fl
         return [one]
     repeats = max(1, min(1000, round(_SAMPLE / one)))
     return [once(repeats) for _ in range(max(3, min(samples, round(_MOST / (one * repeats)))))]
+
+
+def time_all(
+    calls: Mapping[str, Callable[[], Any]], where: Backend, *, budget: float, samples: int, pause: float = 0.0,
+    progress: Progress = measure.silent,
+) -> dict[str, Timing]:  # fmt: skip
+    """Time calls: alternately within a budget of seconds on a CPU, one after another with `samples` each on a GPU."""
+    if where is CPU:
+        return measure.time_calls(calls, budget=budget, pause=pause, progress=progress)
+    times = {}
+    for name, call in calls.items():
+        progress(0.5, f"time {name}")
+        seconds = time_calls(call, where, samples)
+        times[name] = Timing(median(seconds), min(seconds), len(seconds))
+    return times
 
 
 def copy_bandwidth(where: Backend, nbytes: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import median
 from typing import Any
 
 from .. import measure
@@ -11,7 +10,7 @@ from .._backends.backend import CPU, Backend
 from .._matrix.sparse_array import SparseArray
 from .._products.plans import MatmulPlan
 from ..measure import Contender, Progress, Timing
-from . import gpu_clock, gpu_peers, peers
+from . import gpu_clock, peers
 
 _ON_CPU = ("scipy", "mkl")
 _SAMPLES = 15  # measurements of a call on a GPU
@@ -29,22 +28,22 @@ def missing(name: str, where: Backend) -> str:
         return "available on a GPU only"
     if name == "mkl" and peers.mkl() is None:
         return "MKL or sparse_dot_mkl is not installed"
-    if name == "cupy" and gpu_peers.cupy() is None:
+    if name == "cupy" and peers.cupy() is None:
         return "CuPy is not installed"
     return ""
 
 
 def contenders(
-    op: str, held: dict[str, SparseArray], kernels: list[str] | None, names: Sequence[str], csr: Any, x: Any,
+    op: str, matrices: dict[str, SparseArray], kernels: list[str] | None, names: Sequence[str], csr: Any, x: Any,
     bsr: Any | None = None,
 ) -> list[Contender]:  # fmt: skip
     """Return all ways to compute A x or A A: formats of diagsparse by these kernels (None: the default), and peers."""
     ours = [
         measure.by_kernel(A, x if op == "matvec" else A, kernel)
-        for A in held.values()
+        for A in matrices.values()
         for kernel in _kernels(A, op, kernels)
     ]
-    return [*ours, *_others(names, op, csr, held, x, bsr)]
+    return [*ours, *_others(names, op, csr, matrices, x, bsr)]
 
 
 def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
@@ -60,9 +59,9 @@ def _kernels(A: SparseArray, op: str, kernels: list[str] | None) -> list[str]:
     return list(dict.fromkeys(MatmulPlan(A, A, kernel=name, max_bytes=1 << 62).kernel for name in requested))
 
 
-def without_dia(names: Sequence[str], csr: Any, held: dict[str, SparseArray]) -> list[str]:
+def without_dia(names: Sequence[str], csr: Any, matrices: dict[str, SparseArray]) -> list[str]:
     """Return the reason for leaving out SciPy's dia, if it would store far too much; otherwise an empty list."""
-    if "scipy" not in names or "dia" not in held or not csr.nnz or _scipys_dia_fits(csr, held["dia"]):
+    if "scipy" not in names or "dia" not in matrices or not csr.nnz or _scipys_dia_fits(csr, matrices["dia"]):
         return []
     return ["its dia would store a value for each column on each diagonal, far more than csr does"]
 
@@ -82,18 +81,18 @@ def scipys_bsr(names: Sequence[str], csr: Any) -> tuple[Any | None, str]:
 
 
 def _others(
-    names: Sequence[str], op: str, csr: Any, held: dict[str, SparseArray], x: Any, bsr: Any | None
+    names: Sequence[str], op: str, csr: Any, matrices: dict[str, SparseArray], x: Any, bsr: Any | None
 ) -> Iterator[Contender]:
     """Yield the peers that compute A x or A A, with SciPy's csr or the memory of our csr, on whose device `x` is.
 
     SciPy's csr is always among them, and its bsr if it is given.
     """
-    ours, vector = held.get("csr"), op == "matvec"
+    ours, vector = matrices.get("csr"), op == "matvec"
     host = x.get() if hasattr(x, "get") else x
     right = host if vector else csr
     yield measure.by_operator("scipy", csr, right)
-    if "scipy" in names and "dia" in held and _scipys_dia_fits(csr, held["dia"]):
-        dia = held["dia"].to("cpu").to_scipy("dia")
+    if "scipy" in names and "dia" in matrices and _scipys_dia_fits(csr, matrices["dia"]):
+        dia = matrices["dia"].to("cpu").to_scipy("dia")
         yield measure.by_operator("scipy", dia, host if vector else dia)
     if bsr is not None:
         yield measure.by_operator("scipy", bsr, host if vector else bsr)
@@ -104,19 +103,15 @@ def _others(
     operands = ours, x if vector else ours
     if "cusparse" in names:
         yield Contender("cusparse", "csr", "", measure.by_kernel(*operands, "cusparse").call, operands)
-    for library, format, _, prepare in gpu_peers.contenders(op, 0, lambda _: operands) if "cupy" in names else ():
+    for library, format, _, prepare in peers.on_gpu(op, 0, lambda _: operands) if "cupy" in names else ():
         if (library, format) == ("cupy", "csr"):
             yield Contender(library, format, "", prepare(), operands)
 
 
 def time_all(contenders: Sequence[Contender], where: Backend, budget: float, progress: Progress) -> dict[str, Timing]:
     """Time contenders: alternately on the CPU, and by events on a GPU."""
-    on_cpu = [where is CPU or c.library in _ON_CPU for c in contenders]
+    on_cpu = {c.name: c.call for c in contenders if where is CPU or c.library in _ON_CPU}
+    on_gpu = {c.name: c.call for c in contenders if c.name not in on_cpu}
     pause = peers.MKL_SLEEPS if any(c.library == "mkl" for c in contenders) else 0.0
-    calls = {c.name: c.call for c, here in zip(contenders, on_cpu, strict=True) if here}
-    times = measure.time_calls(calls, budget=budget, pause=pause, progress=progress)
-    for c in (c for c, here in zip(contenders, on_cpu, strict=True) if not here):
-        progress(0.5, f"time {c.name}")
-        seconds = gpu_clock.time_calls(c.call, where, _SAMPLES)
-        times[c.name] = Timing(median(seconds), min(seconds), len(seconds))
-    return times
+    timing: Any = {"budget": budget, "samples": _SAMPLES, "pause": pause, "progress": progress}
+    return gpu_clock.time_all(on_cpu, CPU, **timing) | gpu_clock.time_all(on_gpu, where, **timing)

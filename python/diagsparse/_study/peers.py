@@ -1,22 +1,16 @@
-"""The machine, and the libraries with which the CPU benchmark compares."""
+"""The libraries with which the benchmarks compare, on both devices."""
 
 from __future__ import annotations
 
 import importlib
 import os
-import platform
-import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy
-
-from .._backends.backend import _core, get_num_threads
-from .._version import __version__
+from .._backends.backend import get_num_threads
 from ..measure import Contender
 
 MKL_SLEEPS = 0.003  #: seconds after which the threads of MKL no longer occupy the processors
@@ -42,50 +36,58 @@ def by_mkl(csr: Any, right: Any) -> Iterator[Contender]:
         yield Contender("mkl", "csr", "", partial(module.dot_product_mkl, csr, right), (csr, right))
 
 
-def hardware() -> dict[str, Any]:
-    """Return the processor, its available cores and caches, the memory, and the instruction set of the kernels."""
-    return {
-        "cpu": _cpu_model(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "caches": _caches(),
-        "memory_nbytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
-        "instruction_set": _core.instruction_set(),
-        "system": f"{platform.system()} {platform.machine()}",
-    }
-
-
-def versions() -> dict[str, str | None]:
-    """Return the versions of everything that takes part."""
-    module = mkl()
-    return {
-        "diagsparse": __version__,
-        "commit": _core.commit,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "mkl": re.findall(r"\d+\.\d+(?:\.\d+)?", module.mkl_get_version_string())[0] if module else None,
-        "sparse_dot_mkl": module.__version__ if module else None,
-    }
-
-
-def _cpu_model() -> str:
+def cupy() -> Any | None:
+    """Return CuPy, or None if it is not installed or does not work."""
     try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        return importlib.import_module("cupy")
+    except ImportError:
+        return None
 
 
-def _caches() -> dict[str, str]:
-    """Return the size of each data cache of the first core, as reported by the system."""
-    sizes = {}
-    for folder in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
-        try:
-            level, kind, size = ((folder / name).read_text().strip() for name in ("level", "type", "size"))
-        except OSError:
-            continue
-        if kind != "Instruction":
-            sizes[f"L{level}"] = size
-    return sizes
+def nvmath() -> Any | None:
+    """Return nvmath-python if it has the universal sparse tensor (since version 1.0), otherwise None."""
+    try:
+        importlib.import_module("nvmath.sparse.ust")
+        return importlib.import_module("nvmath")
+    except ImportError:
+        return None
+
+
+GpuContender = tuple[str, str, str, Callable[[], Callable[[], Any]]]  # library, format, kernel, preparation of the call
+
+
+def on_gpu(op: str, columns: int, operands: Callable[[str], tuple[Any, Any]]) -> Iterator[GpuContender]:
+    """Yield the peers that compute A x, A X or A B, with the memory of our operands."""
+    if (module := cupy()) is None or op not in ("matvec", "matmul"):
+        return
+
+    def prepare(format: str) -> Callable[[], Any]:
+        left, other = operands("csr")
+        theirs = left.to_cupy(format)
+        right = module.from_dlpack(other) if op == "matvec" else other.to_cupy("csr")
+        return partial(theirs.__matmul__, right)
+
+    for format in ("dia", "csr") if op == "matvec" else ("csr",):
+        yield "cupy", format, "", partial(prepare, format)
+    if op == "matvec" and not columns and nvmath() is not None:  # nvmath processes blocks with one thread per diagonal
+        yield "nvmath", "dia", "", partial(_universal_tensor, operands, nvmath(), module)
+
+
+def _universal_tensor(operands: Callable[[str], tuple[Any, Any]], nvmath: Any, cupy: Any) -> Callable[[], Any]:
+    """Return nvmath's planned ``y += A x`` with its universal sparse tensor; y is 0 before the first call.
+
+    nvmath supports only beta = 1, and each call synchronizes with the device.
+    """
+    left, other = operands("csr")
+    x = cupy.from_dlpack(other)
+    with x.device:
+        y = cupy.zeros(left.shape[0], x.dtype)
+    tensors = (nvmath.sparse.ust.Tensor.from_package(array) for array in (left.to_cupy("dia"), x, y))
+    product = nvmath.sparse.Matmul(*tensors, options={"codegen": True})  # never cuSPARSE
+    product.plan()
+
+    def call() -> Any:
+        product.execute()
+        return y
+
+    return call

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..plot import set_up_cases
 from .figures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, logarithmic, new_figure, save
-from .titles import is_cusparse
+from .titles import is_cusparse, library
 
 _MARKS = {  # label: colour, marker
     "dia": (SKY, "s"), "hm": (BLUE, "o"), "cdm": (GREEN, "^"), "csr": (PURPLE, "D"), "cuSPARSE": (YELLOW, "D"),
@@ -19,7 +19,7 @@ _PAPERS = ("tiled", "atomic", "atomic_split", "entry")
 
 def _label(row: dict[str, Any]) -> str:
     if row["library"] != "diagsparse":
-        return f"{'CuPy' if row['library'] == 'cupy' else row['library']} {row['format']}"
+        return library(row)
     if is_cusparse(row["kernel"]):
         return "cuSPARSE"
     return "paper's kernels" if row["kernel"] in _PAPERS else row["format"]

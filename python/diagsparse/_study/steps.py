@@ -7,9 +7,9 @@ from datetime import date
 from typing import Any
 
 from .. import measure
-from .._backends.backend import CPU, Backend
+from .._backends.backend import Backend
 from ..measure import Progress, portion
-from . import gpu_peers, peers
+from . import hosts
 
 Step = tuple[str, Callable[[Progress], Iterable[dict[str, Any]]]]
 """The name of a step, and a function that yields its rows."""
@@ -19,8 +19,8 @@ def frame(where: Backend, quick: bool) -> dict[str, Any]:
     """Return the common fields of reports: the ``device``, its ``hardware``, the ``versions``, and the ``date``."""
     return {
         "device": where.name.partition(":")[0],
-        "hardware": peers.hardware() | (gpu_peers.hardware(where) if where is not CPU else {}),
-        "versions": peers.versions() | (gpu_peers.versions(where) if where is not CPU else {}),
+        "hardware": hosts.hardware(where),
+        "versions": hosts.versions(where),
         "date": date.today().isoformat(),
         "quick": quick,
     }

@@ -7,13 +7,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from .titles import is_cusparse
+from .titles import is_cusparse, library
 
-FASTEST, DEFAULT = (
-    "fastest",
-    "default",
-)  #: instead of the name of a kernel of a format
-_LIBRARIES = {"scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy", "diagsparse": "cuSPARSE"}
+FASTEST, DEFAULT = "fastest", "default"  #: instead of the name of a kernel of a format
 
 Key = tuple[str, str, str, str]
 
@@ -51,9 +47,9 @@ def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Tim
     first = rows[0]
     name = first["case"] + (f", {count} thread{'s' * (count > 1)}" if (count := first.get("threads")) else "")
     peers = {
-        f"{_LIBRARIES.get(row['library'], row['library'])} {row['format']} {row['kernel']}".rstrip(): row["seconds"]
+        f"{'cuSPARSE ' * is_cusparse(row['kernel'])}{library(row)} {row['kernel']}".rstrip(): row["seconds"]
         for row in rows
-        if not _ours(row) and row["seconds"] and row["ok"]
+        if not is_ours(row) and row["seconds"] and row["ok"]
     }
     small = first["group"] == "small"  # limited by the call overhead, not by the memory
     timed = [
@@ -62,7 +58,7 @@ def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Tim
             None if small else row.get("read_bandwidth") or report.get("copy_bandwidth"), None, peers,
         )
         for row in rows
-        if _ours(row)
+        if is_ours(row)
         for kernel in [row["kernel"], *[DEFAULT] * row.get("default", False)]
     ]  # fmt: skip
     yield from timed
@@ -73,5 +69,6 @@ def _of_case(report: dict[str, Any], rows: list[dict[str, Any]]) -> Iterator[Tim
             yield Timed(**{**vars(best), "kernel": FASTEST})
 
 
-def _ours(row: dict[str, Any]) -> bool:
+def is_ours(row: dict[str, Any]) -> bool:
+    """Return whether a row was computed by a kernel of diagsparse itself, not by cuSPARSE or another library."""
     return row["library"] == "diagsparse" and not is_cusparse(row["kernel"])

@@ -8,6 +8,7 @@ from typing import Any
 
 PEERS = ("scipy", "mkl", "cusparse", "cupy")  #: libraries, which are named instead of a format in a comparison
 TITLES = {"matvec": "y = A x", "matmul": "C = A A"}
+_LIBRARIES = {"diagsparse": "", "scipy": "SciPy", "mkl": "MKL", "cupy": "CuPy"}
 
 
 def matrix_name(path: str | os.PathLike[str]) -> str:
@@ -34,8 +35,12 @@ def release(versions: dict[str, Any]) -> str:
     return f"diagsparse {versions['diagsparse']}" + (f" ({'; '.join(named)})" if named else "")
 
 
+def library(row: dict[str, Any]) -> str:
+    """Return the library and format of a row: ``SciPy dia``, ``MKL csr``, ``CuPy csr``; ``hm`` of diagsparse."""
+    return f"{_LIBRARIES.get(row['library'], row['library'])} {row['format']}".lstrip()
+
+
 def label(row: dict[str, Any], plain: bool = False) -> str:
     """Return the label of a row: ``hm``, ``hm planned``, ``SciPy dia``, ``MKL csr``."""
-    library = {"diagsparse": "", "scipy": "SciPy ", "mkl": "MKL "}[row["library"]]
     special = {"planned, out=": " planned", "sequential": " sequential"}.get(row["kernel"], "")
-    return f"{library}{row['format']}{'' if plain else special}"
+    return f"{library(row)}{'' if plain else special}"

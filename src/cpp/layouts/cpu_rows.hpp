@@ -2,13 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 #include <vector>
 
-#include "core/compressed_rows.hpp"
-#include "core/convert.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/csr_rows.hpp"
+#include "cpu/faults.hpp"
 #include "layouts/rows.hpp"
 
 namespace diagsparse {
@@ -34,27 +31,22 @@ int64 length_of(const A& a, int64 p) {
 
 template <template <class T, class I> class Layout>
 Matrix StoredRows<Layout>::to_csr(const Matrix& m) {
-  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
-  int64* const start = indptr.as<int64>();
   const auto structure = Layout<float, std::int32_t>::over(*m.structure, nullptr);
   const int64 work = m.values.size() + m.rows;
-  for_stored_rows(m.rows, work, [&](int64 p) { start[structure.stored_row(p).row + 1] = length_of(structure, p); });
-  std::partial_sum(start, start + m.rows + 1, start);
-  Array indices = Array::empty(DType::i32, {start[m.rows]}), values = Array::empty(m.dtype, {start[m.rows]});
-  auto* const index = indices.as<std::int32_t>();
-  with_value_type(m.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    const auto a = Layout<T, std::int32_t>::of(m);
-    T* const value = values.as<T>();
-    for_stored_rows(m.rows, work, [&](int64 p) {
-      const StoredRow r = a.stored_row(p);
-      for (int64 to = start[r.row], from = r.begin; to < start[r.row + 1]; ++to, from += r.step) {
-        index[to] = a.column(from);
-        value[to] = a.values[from];
-      }
-    });
-  });
-  return compressed(*common, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+  const auto count = [&](int64* lengths) {
+    for_stored_rows(m.rows, work, [&](int64 p) { lengths[structure.stored_row(p).row] = length_of(structure, p); });
+  };
+  return csr_by_rows(m.rows, m.cols, m.dtype, count,
+                     [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
+                       const auto a = Layout<T, std::int32_t>::of(m);
+                       for_stored_rows(m.rows, work, [&](int64 p) {
+                         const StoredRow r = a.stored_row(p);
+                         for (int64 to = start[r.row], from = r.begin; to < start[r.row + 1]; ++to, from += r.step) {
+                           columns[to] = a.column(from);
+                           values[to] = a.values[from];
+                         }
+                       });
+                     });
 }
 
 template <template <class T, class I> class Layout>
@@ -93,26 +85,6 @@ Fault StoredRows<Layout>::fault_in_row_order(const Structure& structure) {
   return {};
 }
 
-// The first fault of each kind.
-struct FirstFaults {
-  static constexpr int64 kNone = std::numeric_limits<int64>::max();
-  int64 range = kNone, outside = kNone, order = kNone, lengths = kNone;
-
-  static void update(int64& first, int64 at) { first = std::min(first, at); }
-  void update(const FirstFaults& other) {
-    update(range, other.range);
-    update(outside, other.outside);
-    update(order, other.order);
-    update(lengths, other.lengths);
-  }
-  Fault fault() const {
-    if (range < kNone) return {Fault::pointers, range};
-    if (outside < kNone) return {Fault::outside, outside};
-    if (order < kNone) return {Fault::order, order};
-    return lengths < kNone ? Fault{Fault::pointers, lengths} : Fault{};
-  }
-};
-
 // The faults in stored row p.
 template <class A>
 FirstFaults faults_in_row(const A& a, int64 p) {
@@ -120,7 +92,7 @@ FirstFaults faults_in_row(const A& a, int64 p) {
   FirstFaults first;
   const bool given = a.row_lengths && p < a.rows;
   const int64 length = given ? a.row_lengths[p] : 0;
-  if (given && (length < 0 || length > (r.end - r.begin) / r.step)) first.range = p;
+  if (given && (length < 0 || length > (r.end - r.begin) / r.step)) first.pointers = p;
   std::int32_t before = 0;
   for (int64 e = r.begin, w = 0; e < r.end; e += r.step, ++w) {
     const std::int32_t j = a.column(e);
@@ -135,16 +107,12 @@ FirstFaults faults_in_row(const A& a, int64 p) {
 template <template <class T, class I> class Layout>
 Fault StoredRows<Layout>::fault_in_entries(const Structure& structure) {
   const auto a = Layout<float, std::int32_t>::over(structure, nullptr);
-  const int64 rows = a.stored_rows(), tasks = (rows + kRowsOfTask - 1) / kRowsOfTask;
-  std::vector<FirstFaults> results(tasks);
-  parallel_for(tasks, structure.values_shape.size() + rows, [&](int64 task) {
-    for (int64 p = task * kRowsOfTask; p < std::min(rows, (task + 1) * kRowsOfTask); ++p) {
-      results[task].update(faults_in_row(a, p));
-    }
+  const int64 rows = a.stored_rows();
+  return first_fault(rows, kRowsOfTask, structure.values_shape.size() + rows, [&](int64 first, int64 last) {
+    FirstFaults all;
+    for (int64 p = first; p < last; ++p) all.update(faults_in_row(a, p));
+    return all;
   });
-  FirstFaults all;
-  for (const FirstFaults& one : results) all.update(one);
-  return all.fault();
 }
 
 }  // namespace diagsparse

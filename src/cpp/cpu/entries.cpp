@@ -121,16 +121,16 @@ Matrix rest_of_rows(const Matrix& csr, int64 width) {
   const auto count = [&](int64* lengths) {
     for (int64 i = 0; i < csr.rows; ++i) lengths[i] = std::max<int64>(0, from[i + 1] - from[i] - width);
   };
-  return csr_by_rows(csr.rows, csr.cols, csr.dtype, count,
-                     [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
-                       const Csr<T> a = Csr<T>::of(csr);
-                       for (int64 i = 0; i < csr.rows; ++i) {
-                         if (i % kPerCheckpoint == 0) checkpoint();
-                         if (start[i] == start[i + 1]) continue;
-                         std::copy(a.indices + from[i] + width, a.indices + from[i + 1], columns + start[i]);
-                         std::copy(a.values + from[i] + width, a.values + from[i + 1], values + start[i]);
-                       }
-                     });
+  const auto write = [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
+    const Csr<T> a = Csr<T>::of(csr);
+    for (int64 i = 0; i < csr.rows; ++i) {
+      if (i % kPerCheckpoint == 0) checkpoint();
+      if (start[i] == start[i + 1]) continue;
+      std::copy(a.indices + from[i] + width, a.indices + from[i + 1], columns + start[i]);
+      std::copy(a.values + from[i] + width, a.values + from[i + 1], values + start[i]);
+    }
+  };
+  return csr_by_rows(csr.rows, csr.cols, csr.dtype, count, write);
 }
 
 }  // namespace diagsparse

@@ -36,17 +36,17 @@ Matrix StoredRows<Layout>::to_csr(const Matrix& m) {
   const auto count = [&](int64* lengths) {
     for_stored_rows(m.rows, work, [&](int64 p) { lengths[structure.stored_row(p).row] = length_of(structure, p); });
   };
-  return csr_by_rows(m.rows, m.cols, m.dtype, count,
-                     [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
-                       const auto a = Layout<T, std::int32_t>::of(m);
-                       for_stored_rows(m.rows, work, [&](int64 p) {
-                         const StoredRow r = a.stored_row(p);
-                         for (int64 to = start[r.row], from = r.begin; to < start[r.row + 1]; ++to, from += r.step) {
-                           columns[to] = a.column(from);
-                           values[to] = a.values[from];
-                         }
-                       });
-                     });
+  const auto write = [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
+    const auto a = Layout<T, std::int32_t>::of(m);
+    for_stored_rows(m.rows, work, [=](int64 p) {
+      const StoredRow r = a.stored_row(p);
+      for (int64 to = start[r.row], from = r.begin; to < start[r.row + 1]; ++to, from += r.step) {
+        columns[to] = a.column(from);
+        values[to] = a.values[from];
+      }
+    });
+  };
+  return csr_by_rows(m.rows, m.cols, m.dtype, count, write);
 }
 
 template <template <class T, class I> class Layout>

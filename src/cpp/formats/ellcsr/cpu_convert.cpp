@@ -118,17 +118,17 @@ Matrix rows_from_ellcsr(const Matrix& m) {
     for_each_row(m.rows, work,
                  [&](int64 i) { lengths[i] = structure.leading(i) + structure.indptr[i + 1] - structure.indptr[i]; });
   };
-  return csr_by_rows(
-      m.rows, m.cols, m.dtype, count, [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
-        const EllCsr<T> a = EllCsr<T>::of(m);
-        for_each_row(m.rows, work, [&](int64 i) {
-          const int64 from = i * a.width, length = a.leading(i);
-          std::int32_t* const rest_columns = std::copy_n(a.head.indices + from, length, columns + start[i]);
-          T* const rest_values = std::copy_n(a.head_values + from, length, values + start[i]);
-          std::copy(a.rest.indices + a.indptr[i], a.rest.indices + a.indptr[i + 1], rest_columns);
-          std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], rest_values);
-        });
-      });
+  const auto write = [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
+    const EllCsr<T> a = EllCsr<T>::of(m);
+    for_each_row(m.rows, work, [&](int64 i) {
+      const int64 from = i * a.width, length = a.leading(i);
+      std::int32_t* const rest_columns = std::copy_n(a.head.indices + from, length, columns + start[i]);
+      T* const rest_values = std::copy_n(a.head_values + from, length, values + start[i]);
+      std::copy(a.rest.indices + a.indptr[i], a.rest.indices + a.indptr[i + 1], rest_columns);
+      std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], rest_values);
+    });
+  };
+  return csr_by_rows(m.rows, m.cols, m.dtype, count, write);
 }
 
 Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {

@@ -117,7 +117,7 @@ Matrix rows_from_masked(const Matrix& m, Op op) {
       }
     });
   };
-  return csr_by_rows(rows, cols, m.dtype, count, [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
+  const auto write = [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
     const MaskedOperand<T> a(m, op);
     for_each_block(rows, work, [&](int64 b) {
       const int64 row = kMaskRows * b;
@@ -132,7 +132,8 @@ Matrix rows_from_masked(const Matrix& m, Op op) {
         });
       }
     });
-  });
+  };
+  return csr_by_rows(rows, cols, m.dtype, count, write);
 }
 
 Fault fault_in_masks(const Structure& structure) {

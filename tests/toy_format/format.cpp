@@ -11,7 +11,7 @@ void check(const Matrix& m) {
   const Shape shape{m.rows, m.structure->values_shape.cols};
   check_parts(m, {{"indices", DType::i32, shape}});
   const Fault fault = StoredRows<Pell>::fault_in_entries(*m.structure);
-  check_columns(m, fault, element_name("indices", fault.at, shape.cols), ", or -1 for padding");
+  check_stored_columns(m, fault, element_name("indices", fault.at, shape.cols), ", or -1 for padding");
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options&) {

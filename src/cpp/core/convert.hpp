@@ -51,14 +51,14 @@ Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, A
 // op(a) in another format that stores single entries (csr, csc, coo); values whose order does not change are shared.
 // Implemented by each backend.
 Matrix convert_entries(const Matrix& a, Op op, const Format& format);
-void check_entries(const Matrix& m);
+void check_sorted_entries(const Matrix& m);
 // What csr, csc and coo have in common.
 constexpr Format entry_table(const char* name, const char* dual, decltype(Format::plan) plan = nullptr) {
   return {.name = name,
           .family = &entry_family,
           .extent = kIndexExtent,
           .structure = value_for_each,
-          .check = check_entries,
+          .check = check_sorted_entries,
           .plan = plan,
           .combine = combine_entries,
           .dual = dual};

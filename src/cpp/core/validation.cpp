@@ -166,7 +166,7 @@ void check_lines(const Matrix& m, const char* indptr, const char* indices, int64
   reject(m.format, std::string(indices) + (plural ? " do" : " does") + " not rise in each " + line);
 }
 
-void check_columns(const Matrix& m, Fault fault, const std::string& element, const std::string& padding) {
+void check_stored_columns(const Matrix& m, Fault fault, const std::string& element, const std::string& padding) {
   switch (fault.kind) {
     case Fault::none: return;
     case Fault::pointers:
@@ -179,7 +179,7 @@ void check_columns(const Matrix& m, Fault fault, const std::string& element, con
   }
 }
 
-void check_entries(const Matrix& m) {
+void check_sorted_entries(const Matrix& m) {
   const EntryFormat& format = entry_format(m.format);
   const int64 count = m.values.size();
   if (format.pointers) {

@@ -73,7 +73,7 @@ void check_padded_parts(const Matrix& m, Shape shape, Shape lines, std::vector<E
                         std::initializer_list<const char*> optional);
 // Throws for a fault in the columns of stored rows, except Fault::none. `element` names the element at fault, and
 // `padding` describes what the format allows apart from columns ("" if it has no padding).
-void check_columns(const Matrix& m, Fault fault, const std::string& element, const std::string& padding);
+void check_stored_columns(const Matrix& m, Fault fault, const std::string& element, const std::string& padding);
 
 // ---- For compressed rows or columns --------------------------------------------------------------------------
 // Throws if the arrays of compressed rows or columns are invalid, using these names for the arrays; returns whether the

@@ -14,7 +14,7 @@ void check(const Matrix& given) {
   check_padded_parts(given, shape, shape, {}, {"row_lengths"});
   const Matrix m = lengthened(given, Lines::rows);
   const Fault fault = StoredRows<Ell>::fault_in_entries(*m.structure);
-  check_columns(m, fault, element_name("indices", fault.at, m.rows), ", or -1 for padding");
+  check_stored_columns(m, fault, element_name("indices", fault.at, m.rows), ", or -1 for padding");
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {

@@ -136,8 +136,8 @@ void check(const Matrix& given) {
   const bool in_head = fault.at < leading;
   const std::string following = element_name("csr_indices", fault.at - leading);
   if (mirrored < 0) {
-    check_columns(m, fault, in_head ? element_name("ell_indices", fault.at, a.width) : following,
-                  ", or -1 for padding");
+    check_stored_columns(m, fault, in_head ? element_name("ell_indices", fault.at, a.width) : following,
+                         ", or -1 for padding");
   }
   if (!in_head) {
     reject(m.format, following + " lies outside, expected the diagonal, or rows and columns from " +

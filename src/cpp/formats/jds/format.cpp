@@ -44,7 +44,7 @@ void check(const Matrix& m) {
   check_sections(Jds<float>::over(*m.structure, nullptr));
   check_row_order(*m.structure);
   const Fault fault = StoredRows<Jds>::fault_in_entries(*m.structure);
-  check_columns(m, fault, element_name("indices", fault.at), "");
+  check_stored_columns(m, fault, element_name("indices", fault.at), "");
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options&) {

@@ -32,8 +32,8 @@ void check(const Matrix& given) {
                           std::to_string(a.rows - 1) + " once");
   }
   const Fault fault = StoredRows<Sell>::fault_in_entries(*m.structure);
-  check_columns(m, fault, element_name("indices", fault.at, a.height),
-                ", or -1 for padding, which is all that comes after the last row");
+  check_stored_columns(m, fault, element_name("indices", fault.at, a.height),
+                       ", or -1 for padding, which is all that comes after the last row");
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {

@@ -1,8 +1,6 @@
 // Formats that consist of several matrices: conversion, validation and products, child by child.
 #include "core/several.hpp"
 
-#include <cstring>
-
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
 #include "core/validation.hpp"

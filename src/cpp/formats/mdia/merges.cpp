@@ -1,7 +1,6 @@
 // Sums and element-wise products of masked diagonals: matches the diagonals of the two terms.
 #include "formats/mdia/merges.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "formats/mdia/products.hpp"

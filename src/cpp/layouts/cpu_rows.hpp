@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
-#include "cpu/csr_rows.hpp"
+#include "core/compressed_rows.hpp"
+#include "core/convert.hpp"
 #include "cpu/faults.hpp"
+#include "cpu/parallel.hpp"
 #include "layouts/rows.hpp"
 
 namespace diagsparse {
@@ -31,22 +34,27 @@ int64 length_of(const A& a, int64 p) {
 
 template <template <class T, class I> class Layout>
 Matrix StoredRows<Layout>::to_csr(const Matrix& m) {
+  Array indptr = Array::zeros(DType::i64, {m.rows + 1});
+  int64* const start = indptr.as<int64>();
   const auto structure = Layout<float, std::int32_t>::over(*m.structure, nullptr);
   const int64 work = m.values.size() + m.rows;
-  const auto count = [&](int64* lengths) {
-    for_stored_rows(m.rows, work, [&](int64 p) { lengths[structure.stored_row(p).row] = length_of(structure, p); });
-  };
-  const auto write = [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
+  for_stored_rows(m.rows, work, [&](int64 p) { start[structure.stored_row(p).row + 1] = length_of(structure, p); });
+  std::partial_sum(start, start + m.rows + 1, start);
+  Array indices = Array::empty(DType::i32, {start[m.rows]}), values = Array::empty(m.dtype, {start[m.rows]});
+  auto* const index = indices.as<std::int32_t>();
+  with_value_type(m.dtype, [&](auto zero) {
+    using T = decltype(zero);
     const auto a = Layout<T, std::int32_t>::of(m);
-    for_stored_rows(m.rows, work, [=](int64 p) {
+    T* const value = values.as<T>();
+    for_stored_rows(m.rows, work, [&](int64 p) {
       const StoredRow r = a.stored_row(p);
       for (int64 to = start[r.row], from = r.begin; to < start[r.row + 1]; ++to, from += r.step) {
-        columns[to] = a.column(from);
-        values[to] = a.values[from];
+        index[to] = a.column(from);
+        value[to] = a.values[from];
       }
     });
-  };
-  return csr_by_rows(m.rows, m.cols, m.dtype, count, write);
+  });
+  return compressed(*common, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
 }
 
 template <template <class T, class I> class Layout>

@@ -7,18 +7,11 @@ namespace diagsparse {
 
 namespace {
 
-StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
-  const Array& indices = arrays.front().second;
-  const Shape shape = indices.shape;
-  const int64 stored = indices.dtype == DType::i32 ? count_unpadded(indices) : 0;  // `check` refuses others
-  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
-}
-
 void check(const Matrix& m) {
-  check_shape(pell, m.rows, m.cols);
-  check_parts(m, {{"indices", DType::i32, {m.rows, m.structure->values_shape.cols}}});
+  const Shape shape{m.rows, m.structure->values_shape.cols};
+  check_parts(m, {{"indices", DType::i32, shape}});
   const Fault fault = StoredRows<Pell>::fault_in_entries(*m.structure);
-  if (fault.kind != Fault::none) throw std::invalid_argument("pell_array: wrong at " + std::to_string(fault.at));
+  check_stored_columns(m, fault, element_name("indices", fault.at, shape.cols), ", or -1 for padding");
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options&) {
@@ -37,9 +30,8 @@ Matrix to_csr(const Matrix& a, Op op) { return convert(StoredRows<Pell>::to_csr(
 
 const Format pell{.name = "pell",
                   .extent = kIndexExtent,
-                  .structure = over,
+                  .structure = padded_structure,
                   .check = check,
-                  .multiplies_as = "csr",
                   .from_csr = from_csr,
                   .to_csr = to_csr};
 

@@ -36,7 +36,7 @@ def time_calls(call: Callable[[], Any], where: Backend, samples: int) -> list[fl
 
 def time_all(
     calls: Mapping[str, Callable[[], Any]], where: Backend, *, budget: float, samples: int, pause: float = 0.0,
-    progress: Progress = measure.silent,
+    progress: Progress = measure.no_progress,
 ) -> dict[str, Timing]:  # fmt: skip
     """Time calls: alternately within a budget of seconds on a CPU, one after another with `samples` each on a GPU."""
     if where is CPU:

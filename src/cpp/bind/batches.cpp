@@ -5,7 +5,6 @@
 #include "bind/subjects.hpp"
 #include "core/batch.hpp"
 #include "core/matvec.hpp"
-#include "core/validation.hpp"
 
 namespace py = pybind11;
 
@@ -19,11 +18,11 @@ void bind_batches(py::module_& m) {
     return py::make_tuple(s.rows, s.cols);
   });
   m.def("member", [](const Matrix& all, int64 i) { return member(all, i); });
-  m.def("batch_matvec", [](const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta) {
+  m.def("batch_matvec", [](const Matrix& a, Op op, py::handle x, py::handle y, Scalar alpha, Scalar beta) {
     const Dense in = dense_from(x), out = dense_from(y);
     if (overlap(out, a.values)) throw std::invalid_argument("matvec: out is part of the values of the batch");
     const Entry entry(a.device(), {&a});
-    batch_matvec(a, op_from(op), alpha, in, beta, out);
+    batch_matvec(a, op, alpha, in, beta, out);
   });
   m.def("batch_result", [](const Plan& plan, int64 count, const std::string& dtype) {
     const DType type = dtype_from_name(dtype);

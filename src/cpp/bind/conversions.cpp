@@ -7,7 +7,6 @@
 #include "bind/subjects.hpp"
 #include "core/convert.hpp"
 #include "core/summary.hpp"
-#include "core/validation.hpp"
 #include "formats/sell/layout.hpp"
 
 namespace py = pybind11;
@@ -15,9 +14,9 @@ namespace py = pybind11;
 namespace diagsparse {
 
 void bind_conversions(py::module_& m) {
-  m.def("add_diagonals", [](Scalar alpha, const Matrix& from, int op, Matrix& to, bool accumulate) {
+  m.def("add_diagonals", [](Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
     const Entry entry(from.device(), {&from, &to});
-    add_diagonals(alpha, from, op_from(op), to, accumulate);
+    add_diagonals(alpha, from, op, to, accumulate);
   });
   m.def("realigned",
         [](const std::string& format, int64 rows, int64 cols, py::handle data, const std::vector<int64>& offsets) {
@@ -28,70 +27,41 @@ void bind_conversions(py::module_& m) {
           return realigned(f, rows, cols, values, offsets);
         });
   m.def("differing_diagonal", [](const Matrix& packed, const Matrix& full) {
-    std::optional<int64> offset;
-    {
-      const Entry entry(packed.device(), {&packed, &full});
-      offset = differing_diagonal(packed, full);
-    }
-    return offset;
+    const Entry entry(packed.device(), {&packed, &full});
+    return differing_diagonal(packed, full);
   });
   const auto of_diagonals = [&m](const char* name, const std::vector<int64>& (*find)(const Matrix&, Op)) {
-    m.def(name, [find](const Matrix& a, int op) {
+    m.def(name, [find](const Matrix& a, Op op) {
       const std::vector<int64>* result = nullptr;  // valid as long as the structure of `a`
       {
         const Entry entry(a.device(), {&a});
-        result = &find(a, op_from(op));
+        result = &find(a, op);
       }
       return py::array_t<int64>(static_cast<py::ssize_t>(result->size()), result->data());
     });
   };
   of_diagonals("occupied_diagonals", occupied_diagonals);
   of_diagonals("entries_on_diagonals", entries_on_diagonals);
-  m.def("occupied_blocks", [](const Matrix& a, int op, int64 size) {
-    const Entry entry(a.device(), {&a});
-    return occupied_blocks(a, op_from(op), size);
-  });
-  m.def("leading_entries", [](const Matrix& a, int op, const Options& which) {
+  m.def("occupied_blocks", guarded(occupied_blocks));
+  m.def("leading_entries", [](const Matrix& a, Op op, const Options& which) {
     const auto limit = [&](const char* name) { return option(which, name, kAnyExtent); };
-    LeadingEntries result{};
-    {
-      const Entry entry(a.device(), {&a});
-      result = leading_entries(a, op_from(op),
-                               {limit("entries"), limit("column"), limit("reach"), option(which, "lower", 0) != 0});
-    }
+    const Entry entry(a.device(), {&a});
+    const LeadingEntries result =
+        leading_entries(a, op, {limit("entries"), limit("column"), limit("reach"), option(which, "lower", 0) != 0});
     return std::pair(result.longest, result.all);
   });
-  m.def("places_in_slices", [](const Matrix& a, int op, int64 height, int64 sigma) {
-    const Entry entry(a.device(), {&a});
-    return places_in_slices(a, op_from(op), height, sigma);
-  });
-  m.def("symmetries", [](const Matrix& csr) {
-    const Entry entry(csr.device(), {&csr});
-    return symmetries(csr);
-  });
-  m.def("repeats_after", [](const Matrix& csr, int64 period) {
-    const Entry entry(csr.device(), {&csr});
-    return repeats_after(csr, period);
-  });
+  m.def("places_in_slices", guarded(places_in_slices));
+  m.def("symmetries", guarded(symmetries));
+  m.def("repeats_after", guarded(repeats_after));
   m.def(
       "convert",
-      [](const Matrix& a, int op, const std::string& format, const Options& options) {
+      [](const Matrix& a, Op op, const std::string& format, const Options& options) {
         const Entry entry(a.device(), {&a});
-        return convert(a, op_from(op), format, options);
+        return convert(a, op, format, options);
       },
       py::arg(), py::arg(), py::arg(), py::arg("options") = Options());
-  m.def("row_lengths", [](const Matrix& a, int op) {
-    RowLengths lengths;
-    {
-      const Entry entry(a.device(), {&a});
-      lengths = row_lengths(a, op_from(op));
-    }
-    return lengths;
-  });
-  m.def("count_nonzero", [](const Matrix& a) {
-    const Entry entry(a.device(), {&a});
-    return count_nonzero(a);
-  });
+  m.def("row_lengths", guarded(row_lengths));
+  m.def("count_nonzero", guarded(count_nonzero));
 }
 
 }  // namespace diagsparse

@@ -10,6 +10,7 @@
 #include "bind/python_lock.hpp"
 #include "core/interrupt.hpp"
 #include "core/matrix.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 
@@ -24,6 +25,7 @@ DType dtype_from_name(const std::string& name);
 // The NumPy dtype, and host memory as a NumPy array; the same in both modules.
 pybind11::dtype numpy_dtype(DType t);
 pybind11::object to_numpy(const Array& array);
+pybind11::dict by_name(const std::vector<Part>& arrays);  // to_python of each
 
 // Guards a call into native code. While it exists, other Python threads can run, and a signal interrupts the work
 // between blocks. A GPU module works on this device and on the caller's stream, and the arrays of `used` stay allocated
@@ -48,7 +50,33 @@ class Entry {
   WatchScope watch_scope_{&caller_};
 };
 
+// f as a function for Python, called with a guard for the matrix that is its first argument.
+template <class Result, class... Arguments>
+auto guarded(Result (*f)(const Matrix&, Arguments...)) {
+  return [f](const Matrix& a, Arguments... arguments) {
+    const Entry entry(a.device(), {&a});
+    return f(a, arguments...);
+  };
+}
+
 void bind_device(pybind11::module_& module);  // bindings that only one module has
 void bind_module(pybind11::module_& module);  // all bindings; called by the entry point of each module
 
 }  // namespace diagsparse
+
+namespace pybind11::detail {
+
+// Python passes op as bits.
+template <>
+class type_caster<diagsparse::Op> {
+ public:
+  PYBIND11_TYPE_CASTER(diagsparse::Op, const_name("int"));
+  bool load(handle source, bool convert) {
+    make_caster<int> bits;
+    if (!bits.load(source, convert)) return false;
+    value = diagsparse::op_from(cast_op<int>(bits));
+    return true;
+  }
+};
+
+}  // namespace pybind11::detail

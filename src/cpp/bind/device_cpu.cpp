@@ -8,7 +8,6 @@
 
 #include "bind/device.hpp"
 #include "core/matvec.hpp"
-#include "core/validation.hpp"
 #include "cpu/block_counts.hpp"
 #include "cpu/dense.hpp"
 #include "cpu/measure.hpp"
@@ -105,14 +104,13 @@ Entry::~Entry() = default;
 namespace {
 
 // op(A) x for a contiguous vector of A's type. Returns None for all other operands, which take the general path.
-py::object times_vector(const Matrix& a, int op, const py::array& x) {
-  const Op applied = op_from(op);
+py::object times_vector(const Matrix& a, Op op, const py::array& x) {
   const bool known = item_size(a.dtype) > 2 && x.dtype().ptr() == numpy_dtype(a.dtype).ptr();
   constexpr int plain =
       static_cast<int>(py::array::c_style) | static_cast<int>(py::detail::npy_api::NPY_ARRAY_ALIGNED_);
   const bool contiguous = x.ndim() == 1 && (x.flags() & plain) == plain;
-  if (!known || !contiguous || x.size() != (applied.transposed ? a.rows : a.cols)) return py::none();
-  const std::vector<py::ssize_t> shape{applied.transposed ? a.cols : a.rows};
+  if (!known || !contiguous || x.size() != (op.transposed ? a.rows : a.cols)) return py::none();
+  const std::vector<py::ssize_t> shape{op.transposed ? a.cols : a.rows};
   py::array y(numpy_dtype(a.dtype), shape);
   const auto vector = [&a](const py::array& v) {
     return Dense{const_cast<void*>(v.data()), a.dtype, v.size(), 1, 1, v.size()};
@@ -120,7 +118,7 @@ py::object times_vector(const Matrix& a, int op, const py::array& x) {
   const Dense in = vector(x), out = vector(y);
   {
     const Entry entry(0, {&a});
-    matvec(a, applied, 1.0, in, 0.0, out, "");
+    matvec(a, op, 1.0, in, 0.0, out, "");
   }
   return y;
 }
@@ -134,10 +132,10 @@ void bind_device(py::module_& m) {
     const Entry entry(0);
     return check_lines(who, pointers, columns, lines, extent);
   });
-  m.def("add_to_dense", [](Scalar alpha, const Matrix& a, int op, py::handle dense, bool accumulate) {
+  m.def("add_to_dense", [](Scalar alpha, const Matrix& a, Op op, py::handle dense, bool accumulate) {
     const Dense to = dense_from(dense);
     const Entry entry(0);
-    add_to_dense(alpha, a, op_from(op), to, accumulate);
+    add_to_dense(alpha, a, op, to, accumulate);
   });
   // The entries of a csr, csc or coo matrix for which an array of uint8 is not 0; its values are those of the array.
   m.def("select", [](const Matrix& a, py::handle flags) {
@@ -162,20 +160,11 @@ void bind_device(py::module_& m) {
     const Unlocked unlocked;
     return period_of_rows(first, cols, of_rows, all, stored);
   });
-  m.def("seeming_symmetries", [](const Matrix& csr) {
-    const Entry entry(csr.device(), {&csr});
-    return seeming_symmetries(csr);
-  });
-  m.def("block_diagonals", [](const Matrix& csr, const std::vector<int64>& heights) {
-    const Entry entry(csr.device(), {&csr});
-    return count_block_diagonals(csr, heights);
-  });
+  m.def("seeming_symmetries", guarded(seeming_symmetries));
+  m.def("block_diagonals", guarded(count_block_diagonals));
   m.def("variable_blocks", [](const Matrix& csr) {
-    VariableBlocks result;
-    {
-      const Entry entry(csr.device(), {&csr});
-      result = count_variable_blocks(csr);
-    }
+    const Entry entry(csr.device(), {&csr});
+    const VariableBlocks result = count_variable_blocks(csr);
     return std::tuple(result.rows, result.cols, result.blocks);
   });
   m.def("times_vector", &times_vector);

@@ -11,19 +11,12 @@
 #include "core/format.hpp"
 #include "core/repeats.hpp"
 #include "core/several.hpp"
-#include "core/validation.hpp"
 
 namespace py = pybind11;
 
 namespace diagsparse {
 
 namespace {
-
-py::dict parts(const Matrix& m) {
-  py::dict out;
-  for (const Part& part : m.parts()) out[py::str(part.first)] = to_python(part.second);
-  return out;
-}
 
 Matrix checked(Matrix m) {
   const Entry entry(m.device(), {&m});
@@ -42,8 +35,8 @@ Matrix with_structure_of(const Matrix& m, py::object values) { return {m.structu
 
 // A row for each diagonal of op(m): offset, first row, length, start in the value array, phase in the period, and
 // whether the values are conjugated.
-py::array spans(const Matrix& m, int op) {
-  const std::vector<Span> all = packed_spans_of(m.layout(), op_from(op));
+py::array spans(const Matrix& m, Op op) {
+  const std::vector<Span> all = packed_spans_of(m.layout(), op);
   py::array_t<int64> out({static_cast<py::ssize_t>(all.size()), py::ssize_t{6}});
   int64* to = out.mutable_data();
   for (const Span& s : all) {
@@ -181,7 +174,7 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("nbytes", &Matrix::nbytes)
       .def_property_readonly("device", [](py::handle matrix) { return as_made(matrix).device(); })
       .def_property_readonly("values", [](const Matrix& a) { return to_python(a.values); })
-      .def("parts", &parts)
+      .def("parts", [](const Matrix& a) { return by_name(a.parts()); })
       .def("children", &children)
       .def("spans", &spans)
       .def("with_values", &with_values)

@@ -33,4 +33,10 @@ py::object to_numpy(const Array& array) {
   return out;
 }
 
+py::dict by_name(const std::vector<Part>& arrays) {
+  py::dict out;
+  for (const auto& [name, array] : arrays) out[py::str(name)] = to_python(array);
+  return out;
+}
+
 }  // namespace diagsparse

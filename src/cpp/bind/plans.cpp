@@ -6,7 +6,6 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/plan.hpp"
-#include "core/validation.hpp"
 
 namespace py = pybind11;
 
@@ -88,7 +87,7 @@ void bind_plans(py::module_& m) {
   bind_class(m);
   m.def(
       "plan_matmul",
-      [](const Matrix& a, int op_a, const Matrix& b, int op_b, std::string format, std::string kernel, int triangle,
+      [](const Matrix& a, Op op_a, const Matrix& b, Op op_b, std::string format, std::string kernel, int triangle,
          std::vector<int64> extra, int other_order, bool repeated, int symmetry,
          std::function<void(const char*)> on_stage) {
         Request request{std::move(format), std::move(kernel), triangle_from(triangle),
@@ -96,7 +95,7 @@ void bind_plans(py::module_& m) {
         request.other_order = other_order_from(other_order);
         if (on_stage) request.on_stage = std::move(on_stage);
         const Entry entry(a.device(), {&a, &b});
-        return plan_matmul(a, op_from(op_a), b, op_from(op_b), request);
+        return plan_matmul(a, op_a, b, op_b, request);
       },
       py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg(), py::arg("triangle") = 0,
       py::arg("extra") = std::vector<int64>(), py::arg("other_order") = 0, py::arg("repeated") = false,
@@ -104,9 +103,8 @@ void bind_plans(py::module_& m) {
   // Plans and runs a small product of diagonal matrices in one call, in A's format. Returns None for other formats, for
   // shapes that do not fit, and for larger products.
   m.def("multiply",
-        [](const Matrix& a, int op_a_bits, const Matrix& b, int op_b_bits, int64 max_pairs,
+        [](const Matrix& a, Op op_a, const Matrix& b, Op op_b, int64 max_pairs,
            int64 max_bytes) -> std::optional<Matrix> {
-          const Op op_a = op_from(op_a_bits), op_b = op_from(op_b_bits);
           const auto plain = [&a](const Matrix& m) {  // same type as A, not 16-bit, not packed
             const auto* layout = dynamic_cast<const Layout*>(m.structure.get());
             return layout && !layout->packing && m.dtype == a.dtype && item_size(m.dtype) > 2;
@@ -121,14 +119,10 @@ void bind_plans(py::module_& m) {
           return plan.run(a, b, 1.0);
         });
   m.def("product_offsets",
-        [](const Matrix& a, int op_a, const Matrix& b, int op_b, int64 rows, int64 cols, int triangle) {
-          std::vector<int64> offsets;
-          {
-            const Entry entry(a.device());
-            const Operand left(spans_of(a.layout(), op_from(op_a))), right(spans_of(b.layout(), op_from(op_b)));
-            offsets = offset_sumset(left, right, rows, cols, triangle_from(triangle));
-          }
-          return offsets;
+        [](const Matrix& a, Op op_a, const Matrix& b, Op op_b, int64 rows, int64 cols, int triangle) {
+          const Entry entry(a.device());
+          const Operand left(spans_of(a.layout(), op_a)), right(spans_of(b.layout(), op_b));
+          return offset_sumset(left, right, rows, cols, triangle_from(triangle));
         });
 }
 

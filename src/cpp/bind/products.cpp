@@ -5,7 +5,6 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/matvec.hpp"
-#include "core/validation.hpp"
 
 namespace py = pybind11;
 
@@ -13,27 +12,27 @@ namespace diagsparse {
 
 namespace {
 
-void run_matvec(const Matrix& a, int op, py::handle x, py::handle y, Scalar alpha, Scalar beta,
+void run_matvec(const Matrix& a, Op op, py::handle x, py::handle y, Scalar alpha, Scalar beta,
                 const std::string& kernel) {
   const Dense in = dense_from(x), out = dense_from(y);
   const Entry entry(a.device(), {&a});
-  matvec(a, op_from(op), alpha, in, beta, out, kernel);
+  matvec(a, op, alpha, in, beta, out, kernel);
 }
 
-void run_chain(const Matrix& a, int op, const Recurrence& r, py::handle x, py::handle y, const std::string& kernel) {
+void run_chain(const Matrix& a, Op op, const Recurrence& r, py::handle x, py::handle y, const std::string& kernel) {
   const Dense in = dense_from(x), out = dense_from(y);
   const Entry entry(a.device(), {&a});
-  chain(a, op_from(op), r, in, out, kernel);
+  chain(a, op, r, in, out, kernel);
 }
 
 }  // namespace
 
 void bind_products(py::module_& m) {
   m.def("matvec", &run_matvec);
-  m.def("prepare_matvec", [](const Matrix& a, int op, const std::string& kernel) {
+  m.def("prepare_matvec", [](const Matrix& a, Op op, const std::string& kernel) {
     const MatvecRow& row = find_matvec(a.format, kernel);
     const Entry entry(a.device(), {&a});
-    if (row.prepare) row.prepare(a, op_from(op));
+    if (row.prepare) row.prepare(a, op);
   });
   py::class_<Recurrence>(m, "Recurrence", py::module_local())
       .def(py::init(

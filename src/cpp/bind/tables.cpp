@@ -5,7 +5,6 @@
 #include "bind/subjects.hpp"
 #include "core/format.hpp"
 #include "core/kernel_table.hpp"
-#include "core/validation.hpp"
 
 namespace py = pybind11;
 
@@ -28,7 +27,7 @@ py::dict kernel_names(const std::string& format, const std::optional<std::string
     out[operation] = names;
   };
   list("matvec", kernels(format).matvec, stored);
-  list("matmul", kernels(format_of(format).multiplies_as).matmul, wide);
+  list("matmul", kernels(multiplied_as(format_of(format)).name).matmul, wide);
   list("chain", kernels(format).chain, stored);
   return out;
 }

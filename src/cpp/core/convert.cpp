@@ -32,7 +32,7 @@ Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Arr
                  const std::vector<int64>& offsets) {
   const int64 width = data.shape.cols;
   if (width < 0 || data.shape.rows != static_cast<int64>(offsets.size())) {
-    throw std::invalid_argument(std::string(format.name) + "_array: data needs a row for each offset");
+    reject(format.name, "data needs a row for each offset");
   }
   // Data aligned by column is another arrangement of runs, so the copy is the same as between any two layouts.
   auto source = std::make_shared<Layout>("dia by column", "offsets", rows, cols, std::vector<int64>{});
@@ -54,13 +54,12 @@ Matrix realigned(const DiagonalFormat& format, int64 rows, int64 cols, const Arr
 
 StructurePtr layout_over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   const auto& target = static_cast<const DiagonalFormat&>(format);
-  const std::string who = std::string(format.name) + "_array: ";
   if (arrays.size() != 1 || arrays[0].first != target.labels_name) {
-    throw std::invalid_argument(who + "expected values and " + target.labels_name);
+    reject(format.name, std::string("expected values and ") + target.labels_name);
   }
   const Array& given = arrays[0].second;
   if (given.dtype != DType::i64 || given.shape.cols >= 0) {
-    throw std::invalid_argument(who + target.labels_name + ": expected int64 in one dimension");
+    reject(format.name, std::string(target.labels_name) + ": expected int64 in one dimension");
   }
   std::vector<int64> labels(given.size());
   if (given.on_host) std::copy_n(given.as<int64>(), labels.size(), labels.begin());
@@ -101,10 +100,5 @@ Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, A
   const int64 count = values.size();
   return {std::make_shared<const Indices>(format.name, rows, cols, std::move(parts), count), std::move(values)};
 }
-
-Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options&) {
-  return convert_entries(csr, {}, format);
-}
-Matrix entries_to_csr(const Matrix& a, Op op) { return convert_entries(a, op, *common); }
 
 }  // namespace diagsparse

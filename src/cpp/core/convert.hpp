@@ -51,8 +51,18 @@ Matrix compressed(const Format& format, int64 rows, int64 cols, Array indices, A
 // op(a) in another format that stores single entries (csr, csc, coo); values whose order does not change are shared.
 // Implemented by each backend.
 Matrix convert_entries(const Matrix& a, Op op, const Format& format);
-Matrix entries_from_csr(const Matrix& csr, const Format& format, const Options& options);
-Matrix entries_to_csr(const Matrix& a, Op op);
+void check_sorted_entries(const Matrix& m);
+// What csr, csc and coo have in common.
+constexpr Format entry_table(const char* name, const char* dual, decltype(Format::plan) plan = nullptr) {
+  return {.name = name,
+          .family = &entry_family,
+          .extent = kIndexExtent,
+          .structure = value_for_each,
+          .check = check_sorted_entries,
+          .plan = plan,
+          .combine = combine_entries,
+          .dual = dual};
+}
 
 bool main_diagonal_is_real(const Matrix& a);  // for diagonal formats
 // What all diagonal formats have in common.
@@ -65,7 +75,6 @@ constexpr Format diagonal_table(const char* name) {
           .check = check_layout,
           .real_diagonal = main_diagonal_is_real,
           .plan = plan_diagonals,
-          .multiplies_as = name,
           .combine = combine_diagonals,
           .from_csr = diagonals_from_csr,
           .to_csr = csr_from_diagonals};

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "core/validation.hpp"
+
 namespace diagsparse {
 
 namespace {
@@ -117,11 +119,7 @@ std::size_t label_of(const Layout& layout, const Span& s) {
 // Keeps one of two opposite diagonals; throws if two labels store both. (In row n/2 of cdm, the two halves mirror each
 // other.)
 void drop_mirrored(Layout& full) {
-  const std::string who = std::string(full.format) + "_array: ";
-  if (full.rows != full.cols) {
-    throw std::invalid_argument(who + "symmetric storage is for square matrices, got " + std::to_string(full.rows) +
-                                " x " + std::to_string(full.cols));
-  }
+  check_square(full.format, "symmetric storage", full.rows, full.cols);
   std::vector<Span> remaining;
   const ByOffset all(full.spans);
   for (const Span& s : full.spans) {
@@ -129,8 +127,8 @@ void drop_mirrored(Layout& full) {
     if (opposite < 0) {
       remaining.push_back(s);
     } else if (label_of(full, s) != label_of(full, full.spans[opposite])) {
-      throw std::invalid_argument(who + "diagonals " + std::to_string(-s.offset) + " and " + std::to_string(s.offset) +
-                                  " are both given; symmetric storage holds one of them");
+      reject(full.format, "diagonals " + std::to_string(-s.offset) + " and " + std::to_string(s.offset) +
+                              " are both given; symmetric storage holds one of them");
     }
   }
   full.spans = std::move(remaining);
@@ -212,8 +210,7 @@ void check_labels(const char* format, const char* what, const std::vector<int64>
   for (int64 k : labels) {
     if (k < low || k > high || empty) {
       throw std::invalid_argument(fail(k, "hold").what() + std::string(", outside ") + std::to_string(low) + ".." +
-                                  std::to_string(high) + " of a " + std::to_string(rows) + " x " +
-                                  std::to_string(cols) + " matrix");
+                                  std::to_string(high) + " of a " + extents(rows, cols) + " matrix");
     }
   }
   std::vector<int64> sorted;

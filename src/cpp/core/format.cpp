@@ -2,6 +2,7 @@
 #include "core/format.hpp"
 
 #include "core/convert.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 
@@ -9,8 +10,8 @@ const Family diagonal_family{convert_diagonals}, entry_family{convert_entries};
 
 namespace {
 
-[[noreturn]] void refuse(const Matrix& a, const char* format, const char* what) {
-  throw std::invalid_argument(a.format + "_array: no conversion to " + format + ": " + what);
+[[noreturn]] void refuse(const Matrix& a, const std::string& format, const char* what) {
+  reject(a.format, "no conversion to " + format + ": " + what);
 }
 
 }  // namespace
@@ -46,11 +47,14 @@ Matrix convert(const Matrix& a, Op op, const std::string& format, const Options&
   const Format &source = format_of(a.format), &target = format_of(format);
   if (&source == &target && !op.transposed && !op.conjugated && options.empty()) return a;
   if (source.family && source.family == target.family) return source.family->convert_within(a, op, target);
-  if (!source.to_csr) refuse(a, target.name, "this format cannot be converted to csr");
-  if (&target != common && !target.from_csr) refuse(a, target.name, "csr cannot be converted to it");
-  const bool plain = &source == common && !op.transposed && !op.conjugated;
-  const Matrix entries = plain ? a : source.to_csr(a, op);
-  return &target == common ? entries : target.from_csr(entries, target, options);
+  const bool to_entries = target.family == common->family;
+  if (!to_entries && !target.from_csr) refuse(a, target.name, "csr cannot be converted to it");
+  if (&target == common) {
+    if (!source.to_csr) refuse(a, target.name, "this format cannot be converted to csr");
+    return source.to_csr(a, op);
+  }
+  const Matrix csr = convert(a, op, common->name);
+  return to_entries ? convert(csr, {}, format) : target.from_csr(csr, target, options);
 }
 
 StructurePtr structure_over(const std::string& format, int64 rows, int64 cols, std::vector<Part> arrays) {

@@ -46,22 +46,21 @@ struct Format {
   const char* name;
   const Family* family = nullptr;  // null: converts through csr only
   Mandatory<int64> extent;         // upper bound (exclusive) on rows and columns
-  // Builds the structure from these arrays, before they are checked by `check`.
+  // Builds the structure from these arrays, before they are validated.
   Mandatory<StructurePtr (*)(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays)> structure;
-  // Throws std::invalid_argument unless the component arrays are valid. The size of the values is checked for all
-  // formats.
+  // Throws std::invalid_argument unless the component arrays are valid. The shape of the matrix and the size of its
+  // values are checked for all formats.
   Mandatory<void (*)(const Matrix& m)> check;
   // Whether the main diagonal is real, as Hermitian storage requires. Null if the format does not need it.
   bool (*real_diagonal)(const Matrix& m) = nullptr;
-  // Plans a product of two matrices of this family into this format. If null, both are multiplied as another format.
-  Plan (*plan)(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b,
-               const Request& request) = nullptr;
-  const char* multiplies_as;  // the format itself if it has a plan
-  bool halves = false;        // whether its plans can compute one triangle of C only
+  // Plans a product of two matrices of this format (diagonals: of this family) into this format: sets the structure of
+  // C and the work of the plan. If null, both are multiplied as csr.
+  void (*plan)(Plan& plan, const Matrix& a, const Matrix& b, const Request& request) = nullptr;
+  bool halves = false;  // whether its plans can compute one triangle of C only
   // Combines terms of this family elementwise. If null, they are combined as another format.
   Matrix (*combine)(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros,
                     DType dtype) = nullptr;
-  // Conversions from and to csr, on the device of the matrix.
+  // Conversions from and to csr, on the device of the matrix. Null for the family of csr.
   Matrix (*from_csr)(const Matrix& csr, const Format& format, const Options& options) = nullptr;
   Matrix (*to_csr)(const Matrix& a, Op op) = nullptr;
   const char* dual = nullptr;  // the format that represents the transpose by the same arrays
@@ -70,6 +69,7 @@ struct Format {
 extern const std::span<const Format* const> formats;
 const Format& format_of(const std::string& name);  // std::invalid_argument lists the existing names
 extern const Format* const common;                 // csr, which every other format converts to and from
+inline const Format& multiplied_as(const Format& format) { return format.plan ? format : *common; }
 
 // A diagonal format: how it labels its diagonals and where each one starts.
 struct DiagonalFormat : Format {

@@ -1,6 +1,8 @@
 // Products with dense operands: checks sizes, types and overlap, then runs the kernel.
 #include "core/matvec.hpp"
 
+#include "core/validation.hpp"
+
 namespace diagsparse {
 
 namespace {
@@ -29,10 +31,9 @@ void add_scaled(Scalar alpha, const Array& sum, Scalar beta, Array& c) { axpby(a
 void check_operands(const Matrix& a, Op op, const Dense& x, const Dense& y, const char* who) {
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   if (x.rows != cols || y.rows != rows || x.cols != y.cols || y.dtype != product_dtype(a.dtype, x.dtype)) {
-    throw std::invalid_argument(std::string(who) + ": x is " + std::to_string(x.rows) + " x " + std::to_string(x.cols) +
-                                " " + dtype_name(x.dtype) + " and y " + std::to_string(y.rows) + " x " +
-                                std::to_string(y.cols) + " " + dtype_name(y.dtype) + ", but A is " +
-                                std::to_string(rows) + " x " + std::to_string(cols) + " " + dtype_name(a.dtype));
+    const auto described = [](int64 m, int64 n, DType type) { return extents(m, n) + " " + dtype_name(type); };
+    throw std::invalid_argument(std::string(who) + ": x is " + described(x.rows, x.cols, x.dtype) + " and y " +
+                                described(y.rows, y.cols, y.dtype) + ", but A is " + described(rows, cols, a.dtype));
   }
   if (overlap(y, a.values)) throw std::invalid_argument(std::string(who) + ": out is part of A's values");
 }

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "core/format.hpp"
 #include "core/matvec.hpp"
+#include "core/validation.hpp"
 
 namespace diagsparse {
 
@@ -11,7 +13,7 @@ namespace {
 
 void require(const StructurePtr& planned, const char* name, const Matrix& m) {
   if (m.structure == planned || planned->same_as(*m.structure)) return;
-  const std::string shape = std::to_string(m.rows) + " x " + std::to_string(m.cols);
+  const std::string shape = extents(m.rows, m.cols);
   const bool result = std::string(name) == "out";  // operands may have been given in other formats
   if (result && m.format != planned->format) {
     throw std::invalid_argument("plan: out is " + m.format + " " + shape + ", the plan computes " + planned->format);
@@ -88,6 +90,9 @@ Matrix Plan::result(DType type, bool zero) const {
   return {c, std::move(values)};
 }
 
+namespace {
+
+// Everything but the structure of C and the work.
 Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b) {
   Plan plan;
   plan.dtype = product_dtype(a.dtype, b.dtype);
@@ -103,17 +108,18 @@ Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b) {
   return plan;
 }
 
+// Sets the kernel, which prepares what it caches.
 void finish_plan(Plan& plan, const MatmulRow& row) {
   plan.kernel = row.name;
   plan.row = &row;
   if (row.prepare) row.prepare(plan);
 }
 
-Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
-  const Format& format = format_of(request.format);
+void check_request(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+  const std::string products = "matmul: products as " + request.format;
   if (format.plan == nullptr) {
     throw std::invalid_argument("matmul: " + request.format + " has no products of its own; it multiplies as " +
-                                format.multiplies_as);
+                                multiplied_as(format).name);
   }
   const int64 left = op_a.transposed ? a.rows : a.cols, right = op_b.transposed ? b.cols : b.rows;
   if (left != right) {
@@ -121,13 +127,37 @@ Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Reque
                                 " rows");
   }
   if (request.symmetry != Symmetry::none && !format.halves) {
-    throw std::invalid_argument("matmul: products as " + request.format + " store both halves; mdia stores one");
+    throw std::invalid_argument(products + " store both halves");
   }
-  return format.plan(format, a, op_a, b, op_b, request);
+  const auto fits = [&format](const Matrix& m) {
+    const bool diagonals = format.family == &diagonal_family;
+    return diagonals ? format_of(m.format).family == format.family : m.format == format.name;
+  };
+  if (!fits(a) || !fits(b)) throw std::invalid_argument(products + ": got " + a.format + " and " + b.format);
+  const MatmulRow& row = find_matmul(format.name, request.kernel);
+  if (!row.fallback) check_types(row, a.dtype, b.dtype);
+}
+
+}  // namespace
+
+Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
+  const Format& format = format_of(request.format);
+  check_request(format, a, op_a, b, op_b, request);
+  Plan plan = begin_plan(a, op_a, b, op_b);
+  plan.repeated = request.repeated;
+  format.plan(plan, a, b, request);
+  finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
+  return plan;
 }
 
 // ---- The diagonal family --------------------------------------------------------------------------
 namespace {
+
+LayoutPtr layout_on(const std::string& format, const Plan& plan, const std::vector<int64>& offsets) {
+  const DiagonalFormat& target = diagonal_format(format);
+  return std::make_shared<const Layout>(
+      target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
+}
 
 void require_square(const Plan& plan, int64 inner) {
   if (plan.rows == inner && plan.cols == inner) return;
@@ -138,35 +168,28 @@ void require_square(const Plan& plan, int64 inner) {
 
 }  // namespace
 
-Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
-  const auto& target = static_cast<const DiagonalFormat&>(format);
-  Plan plan = begin_plan(a, op_a, b, op_b);
-  const Operand left(spans_of(a.layout(), op_a)), right(spans_of(b.layout(), op_b));
+void plan_diagonals(Plan& plan, const Matrix& a, const Matrix& b, const Request& request) {
+  const Operand left(spans_of(a.layout(), plan.op_a)), right(spans_of(b.layout(), plan.op_b));
   std::vector<int64> offsets = offset_sumset(left, right, plan.rows, plan.cols, request.triangle);
   if (!request.extra.empty()) {
     offsets.insert(offsets.end(), request.extra.begin(), request.extra.end());
     std::sort(offsets.begin(), offsets.end());
     offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
   }
-  const auto layout = std::make_shared<const Layout>(
-      target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
+  const LayoutPtr layout = layout_on(request.format, plan, offsets);
   plan.c = layout;
-  const int64 inner = op_b.transposed ? b.cols : b.rows;
+  const int64 inner = plan.op_b.transposed ? b.cols : b.rows;
   const auto work =
       std::make_shared<DiagonalWork>(product_sums(left, right, inner, *layout, request.triangle), request.triangle);
   plan.work = work;
-  const MatmulRow& row = choose_matmul(plan, request.kernel, a.dtype, b.dtype);
-  if (request.other_order != OtherOrder::none && row.both_orders) {
-    require_square(plan, inner);
-    work->other_order = product_sums(right, left, inner, *layout, request.triangle);  // the same offsets a + b
-    work->subtracted = request.other_order == OtherOrder::subtracted;
-  }
-  finish_plan(plan, row);
-  return plan;
+  if (request.other_order == OtherOrder::none) return;
+  if (!choose_matmul(plan, request.kernel, a.dtype, b.dtype).both_orders) return;
+  require_square(plan, inner);
+  work->other_order = product_sums(right, left, inner, *layout, request.triangle);  // the same offsets a + b
+  work->subtracted = request.other_order == OtherOrder::subtracted;
 }
 
 Matrix multiplied_diagonals(const ScaledMatrix& a, const ScaledMatrix& b, const std::string& format) {
-  const DiagonalFormat& target = diagonal_format(format);
   Plan plan = begin_plan(*a.matrix, a.op, *b.matrix, b.op);
   const std::vector<Span> left = spans_of(a.matrix->layout(), a.op), right = spans_of(b.matrix->layout(), b.op);
   plan.cols = a.cols();
@@ -177,8 +200,7 @@ Matrix multiplied_diagonals(const ScaledMatrix& a, const ScaledMatrix& b, const 
     i += x <= y;
     j += y <= x;
   }
-  const auto layout = std::make_shared<const Layout>(
-      target.place(plan.rows, plan.cols, target.labels_for(plan.rows, plan.cols, offsets)));
+  const LayoutPtr layout = layout_on(format, plan, offsets);
   plan.c = layout;
   plan.work = std::make_shared<DiagonalWork>(elementwise_sums(left, right, *layout));
   finish_plan(plan, find_matmul(format, ""));
@@ -186,23 +208,14 @@ Matrix multiplied_diagonals(const ScaledMatrix& a, const ScaledMatrix& b, const 
 }
 
 // ---- Products by rows -----------------------------------------------------------------------------
-Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
-  const auto plain = [](const Matrix& m, Op op) {
-    return m.format == common->name && !op.transposed && !op.conjugated;
-  };
-  if (!plain(a, op_a) || !plain(b, op_b)) {
-    throw std::invalid_argument("matmul: a product by rows needs two csr matrices, not transposed or conjugated, got " +
-                                a.format + " and " + b.format);
+void plan_rows(Plan& plan, const Matrix& a, const Matrix& b, const Request& request) {
+  for (const Op op : {plan.op_a, plan.op_b}) {
+    if (op.transposed || op.conjugated) throw std::invalid_argument("matmul: products as csr: got a view");
   }
-  Plan plan = begin_plan(a, op_a, b, op_b);
-  find_matmul(format.name, request.kernel);  // raises before the work
   RowsOfProduct product = product_rows(a, b);
   request.on_stage("columns");
   plan.c = std::move(product.structure);
   plan.work = std::make_shared<RowWork>(product.products, product.workspace);
-  plan.repeated = request.repeated;
-  finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
-  return plan;
 }
 
 }  // namespace diagsparse

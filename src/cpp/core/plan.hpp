@@ -68,10 +68,6 @@ struct Request {
   OtherOrder other_order = OtherOrder::none;  // a request; Plan::both_orders() reports whether the kernel supports it
   std::function<void(const char*)> on_stage = [](const char*) {};  // called at the end of each stage of the planning
 };
-// For planners. begin_plan sets everything but C's structure and the work; finish_plan sets the kernel and lets it
-// prepare what it caches.
-Plan begin_plan(const Matrix& a, Op op_a, const Matrix& b, Op op_b);
-void finish_plan(Plan& plan, const MatmulRow& row);
 // Plans a product by the table of the requested format.
 Plan plan_matmul(const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
 
@@ -94,12 +90,12 @@ inline const Sums& sums_of(const Plan& plan) { return diagonal_work(plan).sums; 
 inline const Layout& layout_of(const StructurePtr& s) { return static_cast<const Layout&>(*s); }
 inline bool shares_rows(const StructurePtr& s) { return layout_of(s).halves > 1; }  // of the value array, as in cdm
 
-Plan plan_diagonals(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+void plan_diagonals(Plan& plan, const Matrix& a, const Matrix& b, const Request& request);
 // The elementwise product on the diagonals that both terms store, computed by a matmul kernel.
 Matrix multiplied_diagonals(const ScaledMatrix& a, const ScaledMatrix& b, const std::string& format);
 
 // ---- Products by rows -----------------------------------------------------------------------------
-Plan plan_rows(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+void plan_rows(Plan& plan, const Matrix& a, const Matrix& b, const Request& request);
 struct RowWork : Work {
   int64 products;   // of an entry of A and an entry of B
   int64 workspace;  // temporary bytes

@@ -1,8 +1,6 @@
 // Formats that consist of several matrices: conversion, validation and products, child by child.
 #include "core/several.hpp"
 
-#include <cstring>
-
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
 #include "core/validation.hpp"
@@ -73,19 +71,26 @@ StructurePtr structure_of_children(const Format& format, int64 rows, int64 cols,
   if (used != arrays.size()) {
     std::string names;
     for (const Part& part : arrays) names += (names.empty() ? "" : ", ") + part.first;
-    throw std::invalid_argument(std::string(format.name) + "_array: some of the arrays " + names +
-                                " belong to none of its parts");
+    reject(format.name, "some of the arrays " + names + " belong to none of its parts");
   }
   return std::make_shared<const Several>(format.name, std::move(result));
 }
 
-void check_children(const Matrix& m) {
+void check_each_child(const Matrix& m) {
   check_values(m, m.structure->values_shape);
-  for (const Matrix& child : children_of(m)) check_matrix(child);
-  const int64 twice = m.structure->stored() - children_to_csr(m, {}).values.size();
-  if (twice > 0) {
-    throw std::invalid_argument(m.format + "_array: " + std::to_string(twice) + " entries are stored in two parts");
+  for (const Matrix& child : children_of(m)) {
+    try {
+      check_matrix(child);
+    } catch (const std::invalid_argument& error) {
+      reject(m.format, "in its arrays " + child.format + "_..., " + error.what());
+    }
   }
+}
+
+void check_children(const Matrix& m) {
+  check_each_child(m);
+  const int64 twice = m.structure->stored() - children_to_csr(m, {}).values.size();
+  if (twice > 0) reject(m.format, std::to_string(twice) + " entries are stored in two parts");
 }
 
 Matrix children_to_csr(const Matrix& m, Op op) {

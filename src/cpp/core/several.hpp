@@ -14,7 +14,8 @@ Matrix joined(const Format& format, const std::vector<Matrix>& children);
 // The structure from arrays named as Several::parts() names them.
 StructurePtr structure_of_children(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays,
                                    const std::vector<const char*>& children);
-// Throws unless every child is valid in its format and no two of them store an entry at the same position.
+void check_each_child(const Matrix& m);  // throws unless every child is valid in its format
+// The same, also unless no two of them store an entry at the same position.
 void check_children(const Matrix& m);
 Matrix children_to_csr(const Matrix& m, Op op);
 // Kernel "children": y = alpha op(A) x + beta y, one child after another, each by its default kernel.

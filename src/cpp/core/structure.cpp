@@ -6,12 +6,14 @@
 
 namespace diagsparse {
 
-const Array* Indices::find(const char* name) const {
-  for (const Part& part : arrays_) {
+const Array* find(const std::vector<Part>& arrays, const std::string& name) {
+  for (const Part& part : arrays) {
     if (part.first == name) return &part.second;
   }
   return nullptr;
 }
+
+const Array* Indices::find(const char* name) const { return diagsparse::find(arrays_, name); }
 
 const Array& Indices::at(const char* name) const {
   if (const Array* array = find(name)) return *array;

@@ -17,6 +17,7 @@
 namespace diagsparse {
 
 using Part = std::pair<std::string, Array>;
+const Array* find(const std::vector<Part>& arrays, const std::string& name);  // null if there is no such array
 
 // Whether one of two mirror images is stored: A = A^T or A = A^H.
 enum class Symmetry { none, symmetric, hermitian };

@@ -22,8 +22,7 @@ void rows_of_column(Scalar alpha, const T* x, Scalar beta, T* y, int64 first, in
 
 void axpby(Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
   const int64 chunks = (y.rows + kChunk - 1) / kChunk;
-  with_value_type(y.dtype, [&](auto type) {
-    using T = decltype(type);
+  with_value_type(y.dtype, [&]<class T>(T) {
     parallel_for(chunks * y.cols, y.rows * y.cols, [&](int64 task) {
       const int64 column = task / chunks, first = task % chunks * kChunk, last = std::min(y.rows, first + kChunk);
       rows_of_column(alpha, x.as<T>() + column * x.col_stride, beta, y.as<T>() + column * y.col_stride, first, last);

@@ -11,8 +11,6 @@
 
 namespace diagsparse {
 
-constexpr int64 kRows = 16384;  // rows between two checkpoints
-
 // ---- Blocks that are diagonals -----------------------------------------------------------------------
 
 namespace {
@@ -36,15 +34,9 @@ int64 block_diagonals_in(const Csr<float> a, int64 first, int64 last, int64 heig
 // Counts without a table of all diagonals, which would be large compared to the entries: sorts the entries by diagonal
 // and row, once for all heights. The diagonal is stored above the 32 bits of the row in a key.
 std::vector<int64> listed_block_diagonals(const Csr<float> a, const std::vector<int64>& heights) {
-  std::vector<std::uint64_t> keys;
-  keys.reserve(a.indptr[a.rows]);
-  for (int64 i = 0; i < a.rows; ++i) {
-    if (i % kRows == kRows - 1) checkpoint();
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
-      keys.push_back(static_cast<std::uint64_t>(a.indices[e] - i + a.rows) << 32 | static_cast<std::uint64_t>(i));
-    }
-  }
-  std::sort(keys.begin(), keys.end());
+  const std::vector<std::uint64_t> keys = sorted_keys(a, [rows = a.rows](int64 i, int64 j) {
+    return static_cast<std::uint64_t>(j - i + rows) << 32 | static_cast<std::uint64_t>(i);
+  });
   std::vector<int64> result;
   for (const int64 height : heights) {
     const auto same_block = [height](std::uint64_t one, std::uint64_t other) {

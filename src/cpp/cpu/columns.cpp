@@ -32,8 +32,7 @@ int64 write_short(const Array& columns, const ColumnArrays& to) {
   auto* const bases = to.bases ? to.bases->as<std::int32_t>() : nullptr;
   constexpr int64 none = std::numeric_limits<int64>::max();
   std::atomic<int64> unfit{none};
-  with_index_type(to.indices.dtype, [&](auto zero) {
-    using I = decltype(zero);
+  with_index_type(to.indices.dtype, [&]<class I>(I) {
     I* const indices = to.indices.as<I>();
     for_each_chunk(columns.shape, [&](int64 chunk, int64 first, int64 last) {
       std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = -1;
@@ -54,8 +53,7 @@ int64 write_short(const Array& columns, const ColumnArrays& to) {
 
 void write_long(const Array& indices, const Array* bases, const Array& to) {
   auto* const out = to.as<std::int32_t>();
-  with_index_type(indices.dtype, [&](auto zero) {
-    using I = decltype(zero);
+  with_index_type(indices.dtype, [&]<class I>(I) {
     const I* const from = indices.as<const I>();
     const auto* base = bases ? bases->as<const std::int32_t>() : nullptr;
     for_each_chunk(indices.shape, [&](int64 chunk, int64 first, int64 last) {
@@ -66,8 +64,7 @@ void write_long(const Array& indices, const Array* bases, const Array& to) {
 }
 
 int64 count_unpadded(const Array& indices) {
-  return with_index_type(indices.dtype, [&](auto zero) {
-    using I = decltype(zero);
+  return with_index_type(indices.dtype, [&]<class I>(I) {
     const I* const index = indices.as<const I>();
     return std::count_if(index, index + indices.size(), [](I j) { return !Columns<I>::padding(j); });
   });

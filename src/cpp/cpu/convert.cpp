@@ -60,10 +60,8 @@ void move_values(const MoveChunks& move_chunks, const S* in, T* out, Scalar alph
 void add_diagonals(Scalar alpha, const Matrix& from, Op op, Matrix& to, bool accumulate) {
   const std::vector<Move> moves = shared_diagonals(from, op, to);
   const MoveChunks move_chunks(moves);
-  with_value_type(from.dtype, [&](auto s) {
-    with_value_type(to.dtype, [&](auto t) {
-      using S = decltype(s);
-      using T = decltype(t);
+  with_value_type(from.dtype, [&]<class S>(S) {
+    with_value_type(to.dtype, [&]<class T>(T) {
       if constexpr (is_complex<T> || !is_complex<S>) {
         move_values(move_chunks, from.values.as<S>(), to.values.as<T>(), alpha, accumulate);
       } else {
@@ -79,8 +77,7 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
   const std::vector<Move> moves = shared_diagonals(packed, {}, full);
   const MoveChunks move_chunks(moves);
   std::vector<char> differs(move_chunks.all.size(), 0);
-  with_value_type(full.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  with_value_type(full.dtype, [&]<class T>(T) {
     const T *in = packed.values.as<T>(), *expected = full.values.as<T>();
     parallel_for(move_chunks.count(), move_chunks.elements, [&](int64 task) {
       const auto [move, first, last] = move_chunks.all[task];
@@ -134,8 +131,7 @@ void scatter_rows(const Csr<T>& a, T* values, const F& first) {
 }  // namespace
 
 void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
-  with_value_type(csr.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  with_value_type(csr.dtype, [&]<class T>(T) {
     with_starts(csr, to.layout(), [&](const auto& first) { scatter_rows(Csr<T>::of(csr), to.values.as<T>(), first); });
   });
 }
@@ -143,8 +139,7 @@ void scatter_to_diagonals(const Matrix& csr, Matrix& to) {
 Matrix entries_outside(const Matrix& csr, const Layout& diagonals) {
   Array indptr = Array::empty(DType::i64, {csr.rows + 1});
   std::vector<Array> result;
-  with_value_type(csr.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  with_value_type(csr.dtype, [&]<class T>(T) {
     const Csr<T> a = Csr<T>::of(csr);
     LineChunks chunks;
     for (int64 i = 0; i < a.rows; i += kRows) {
@@ -227,8 +222,7 @@ Matrix csr_from_diagonals(const Matrix& a, Op op) {
   Array indptr = Array::empty(DType::i64, {rows + 1});
   auto* start = indptr.as<int64>();
   std::vector<Array> result;
-  with_value_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  with_value_type(a.dtype, [&]<class T>(T) {
     const T* values = a.values.as<T>();
     const LineChunks chunks = chunks_of_rows(spans, values, rows);
     result = entries_in_order({DType::i32, a.dtype}, chunks, start, [&](const auto& arrays, int64 t, int64 to) {

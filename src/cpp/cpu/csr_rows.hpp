@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <numeric>
 
 #include "core/compressed_rows.hpp"
+#include "core/convert.hpp"
 #include "cpu/parallel.hpp"
 
 namespace diagsparse {
@@ -11,6 +13,35 @@ namespace diagsparse {
 // The index arrays of a csr matrix, without values.
 inline Csr<float> structure_of(const Matrix& csr) {
   return {csr.rows, csr.cols, csr.index("indptr").as<int64>(), csr.index("indices").as<std::int32_t>(), nullptr};
+}
+
+// Builds a csr matrix: count(lengths) sets the lengths of the rows, which are 0 before, and write(start, columns,
+// values) writes the entries, those of row i from start[i] on.
+template <class Count, class Write>
+Matrix csr_by_rows(int64 rows, int64 cols, DType dtype, const Count& count, const Write& write) {
+  Array indptr = Array::zeros(DType::i64, {rows + 1});
+  int64* const start = indptr.as<int64>();
+  count(start + 1);
+  std::partial_sum(start, start + rows + 1, start);
+  Array columns = Array::empty(DType::i32, {start[rows]}), values = Array::empty(dtype, {start[rows]});
+  with_value_type(
+      dtype, [&]<class T>(T) { write(static_cast<const int64*>(start), columns.as<std::int32_t>(), values.as<T>()); });
+  return compressed(*common, rows, cols, std::move(columns), std::move(indptr), std::move(values));
+}
+
+constexpr int64 kRows = 16384;  // rows between two checks for interrupts, or of a task
+
+// key(row, column) of every entry, sorted: for counting where a table of all keys would be large.
+template <class Key>
+auto sorted_keys(const Csr<float>& a, const Key& key) {
+  std::vector<decltype(key(int64{}, int64{}))> keys;
+  keys.reserve(a.indptr[a.rows]);
+  for (int64 i = 0; i < a.rows; ++i) {
+    if (i % kRows == kRows - 1) checkpoint();
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) keys.push_back(key(i, int64{a.indices[e]}));
+  }
+  std::sort(keys.begin(), keys.end());
+  return keys;
 }
 
 // The number of workers for a loop over rows, at most `most`.

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/convert.hpp"
-#include "core/interrupt.hpp"
+#include "cpu/csr_rows.hpp"
 #include "cpu/values.hpp"
 
 namespace diagsparse {
@@ -105,8 +104,7 @@ Matrix convert_entries(const Matrix& a, Op op, const Format& target) {
   const auto& format = static_cast<const EntryFormat&>(target);
   const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
   Array values = op.conjugated ? values_as(a.dtype, a.values, true) : a.values;
-  const Lines lines = with_value_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  const Lines lines = with_value_type(a.dtype, [&]<class T>(T) {
     if (by_columns(a, op) == format.by_column) return lines_of(a);
     const int64 extent = format.by_column ? cols : rows;
     return values.size() < int64{1} << 32 ? transpose_lines<T, std::uint32_t>(a, values, extent)
@@ -119,24 +117,20 @@ Matrix convert_entries(const Matrix& a, Op op, const Format& target) {
 }
 
 Matrix rest_of_rows(const Matrix& csr, int64 width) {
-  const int64* start = csr.index("indptr").as<int64>();
-  Array indptr = Array::zeros(DType::i64, {csr.rows + 1});
-  int64* to = indptr.as<int64>();
-  for (int64 i = 0; i < csr.rows; ++i) to[i + 1] = to[i] + std::max<int64>(0, start[i + 1] - start[i] - width);
-  Array indices = Array::empty(DType::i32, {to[csr.rows]}), values = Array::empty(csr.dtype, {to[csr.rows]});
-  const auto* index = csr.index("indices").as<std::int32_t>();
-  with_value_type(csr.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  const auto* const from = csr.index("indptr").as<int64>();
+  const auto count = [&](int64* lengths) {
+    for (int64 i = 0; i < csr.rows; ++i) lengths[i] = std::max<int64>(0, from[i + 1] - from[i] - width);
+  };
+  const auto write = [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
+    const Csr<T> a = Csr<T>::of(csr);
     for (int64 i = 0; i < csr.rows; ++i) {
       if (i % kPerCheckpoint == 0) checkpoint();
-      if (to[i] == to[i + 1]) continue;
-      const int64 first = start[i] + width;
-      std::copy(index + first, index + start[i + 1], indices.as<std::int32_t>() + to[i]);
-      std::copy(csr.values.as<T>() + first, csr.values.as<T>() + start[i + 1], values.as<T>() + to[i]);
+      if (start[i] == start[i + 1]) continue;
+      std::copy(a.indices + from[i] + width, a.indices + from[i + 1], columns + start[i]);
+      std::copy(a.values + from[i] + width, a.values + from[i + 1], values + start[i]);
     }
-  });
-  return compressed(format_of(csr.format), csr.rows, csr.cols, std::move(indices), std::move(indptr),
-                    std::move(values));
+  };
+  return csr_by_rows(csr.rows, csr.cols, csr.dtype, count, write);
 }
 
 }  // namespace diagsparse

@@ -39,8 +39,7 @@ bool sample_is_mirrored(const Csr<T>& a) {
 
 unsigned seeming_symmetries(const Matrix& csr) {
   if (csr.rows != csr.cols) return 0;
-  if (!with_value_type(csr.dtype, [&](auto zero) { return sample_is_mirrored(Csr<decltype(zero)>::of(csr)); }))
-    return 0;
+  if (!with_value_type(csr.dtype, [&]<class T>(T) { return sample_is_mirrored(Csr<T>::of(csr)); })) return 0;
   const AddMirrors add = ForEachSet<AddMirrors>::best();
   std::vector<MirrorSums> sums(workers_for(csr.rows));
   std::atomic<bool> broken = false;

@@ -38,7 +38,7 @@ bool all_repeat(const Csr<T>& a, int64 by) {
 }  // namespace
 
 bool rows_repeat_after(const Matrix& csr, int64 period) {
-  return with_value_type(csr.dtype, [&](auto zero) { return all_repeat(Csr<decltype(zero)>::of(csr), period); });
+  return with_value_type(csr.dtype, [&]<class T>(T) { return all_repeat(Csr<T>::of(csr), period); });
 }
 
 }  // namespace diagsparse

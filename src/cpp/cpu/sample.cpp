@@ -121,8 +121,8 @@ int64 period_of_rows(int64 first, int64 cols, std::span<const std::int32_t> leng
                      std::span<const std::int32_t> columns, const Array& values) {
   const auto rows = static_cast<int64>(lengths.size());
   std::vector<std::uint64_t> hashes(rows, 0);
-  with_value_type(values.dtype, [&](auto zero) {
-    const auto* const value = values.as<const decltype(zero)>();
+  with_value_type(values.dtype, [&]<class T>(T) {
+    const T* const value = values.as<const T>();
     std::size_t e = 0;
     for (int64 r = 0; r < rows; ++r) {
       for (const std::size_t end = e + static_cast<std::size_t>(lengths[r]); e < end; ++e) {

@@ -12,8 +12,6 @@
 
 namespace diagsparse {
 
-constexpr int64 kRows = 16384;  // rows of a task
-
 // ---- Diagonals ---------------------------------------------------------------------------------------
 
 namespace {
@@ -69,24 +67,12 @@ void add_diagonals_of(const Csr<float> a, int64 first, int64 last, typename Tabl
   });
 }
 
-// The offset of every entry, ascending.
-std::vector<int64> sorted_offsets(const Csr<float>& a) {
-  std::vector<int64> all;
-  all.reserve(a.indptr[a.rows]);
-  for (int64 i = 0; i < a.rows; ++i) {
-    if (i % kRows == kRows - 1) checkpoint();
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.push_back(a.indices[e] - i);
-  }
-  std::sort(all.begin(), all.end());
-  return all;
-}
-
 struct Occupied {
   int64 offset, entries;
 };
 
 std::vector<Occupied> listed_diagonals(const Csr<float>& a) {
-  const std::vector<int64> all = sorted_offsets(a);
+  const std::vector<int64> all = sorted_keys(a, [](int64 i, int64 j) { return j - i; });
   std::vector<Occupied> result;
   for (std::size_t e = 0, first = 0; e < all.size(); first = e) {
     while (e < all.size() && all[e] == all[first]) ++e;
@@ -191,14 +177,9 @@ int64 count_blocks(const Matrix& csr, int64 size) {
               count = csr.values.size();
   const BlockOf block_of(size);
   if (!table_is_worthwhile(block_rows, block_cols, count)) {
-    std::vector<std::uint64_t> all;  // a row of blocks above the 32 bits of a column of blocks
-    all.reserve(count);
-    for (int64 i = 0; i < a.rows; ++i) {
-      if (i % kRows == kRows - 1) checkpoint();
-      const std::uint64_t row = static_cast<std::uint64_t>(i / size) << 32;
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) all.push_back(row | std::uint64_t(block_of(a.indices[e])));
-    }
-    std::sort(all.begin(), all.end());
+    // The row of blocks is stored above the 32 bits of the column of blocks.
+    std::vector<std::uint64_t> all = sorted_keys(
+        a, [=](int64 i, int64 j) { return static_cast<std::uint64_t>(i / size) << 32 | std::uint64_t(block_of(j)); });
     return std::unique(all.begin(), all.end()) - all.begin();
   }
   if (count == 0) return 0;
@@ -223,8 +204,7 @@ std::vector<std::int32_t> entries_of_rows(const Matrix& a, const Layout& layout,
   const int64 tasks = (rows + kRows - 1) / kRows;
   const std::vector<Span> spans = packed_spans_of(layout, op);
   const int64 period = layout.packing.period;
-  with_stored_type(a.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  with_stored_type(a.dtype, [&]<class T>(T) {
     const T* values = a.values.as<const T>();
     parallel_for(tasks, a.structure->stored(), [&](int64 task) {
       for (const Span& s : spans) {

@@ -132,7 +132,7 @@ unsigned broken_by_entries(const Matrix& csr) {
 }  // namespace
 
 unsigned broken_symmetries(const Matrix& csr) {
-  return with_value_type(csr.dtype, [&](auto zero) { return broken_by_entries<decltype(zero)>(csr); });
+  return with_value_type(csr.dtype, [&]<class T>(T) { return broken_by_entries<T>(csr); });
 }
 
 }  // namespace diagsparse

@@ -2,45 +2,17 @@
 #include "core/validation.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "core/arithmetic.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/faults.hpp"
 
 namespace diagsparse {
 
 namespace {
 
-constexpr int64 kNone = std::numeric_limits<int64>::max();
 constexpr int64 kChunk = 1 << 15;   // lines, entries or values of a task
 constexpr int64 kAtOnce = 1 << 12;  // indices that are counted before their lines
-
-// The first positions with each kind of fault.
-struct Faults {
-  int64 outside = kNone, order = kNone;
-
-  void merge(const Faults& other) {
-    outside = std::min(outside, other.outside);
-    order = std::min(order, other.order);
-  }
-  Fault fault() const {
-    if (outside < kNone) return {Fault::outside, outside};
-    if (order < kNone) return {Fault::order, order};
-    return {};
-  }
-};
-
-// The combined result of scan(first, last) over [0, count), with one task for each chunk.
-template <class F>
-Faults in_chunks(int64 count, int64 work, const F& scan) {
-  const int64 tasks = (count + kChunk - 1) / kChunk;
-  std::vector<Faults> result(tasks);
-  parallel_for(tasks, work, [&](int64 t) { result[t] = scan(t * kChunk, std::min(count, (t + 1) * kChunk)); });
-  Faults all;
-  for (const Faults& f : result) all.merge(f);
-  return all;
-}
 
 template <class I>
 bool outside(I index, int64 extent) {
@@ -76,27 +48,25 @@ bool in_order(const P* indptr, const I* indices, int64 first, int64 last, int64 
 template <class P, class I>
 Fault in_lines(const P* indptr, const I* indices, int64 count, int64 lines, int64 extent) {
   if (indptr[0] != 0) return {Fault::pointers, 0};
-  const Faults falling = in_chunks(lines, lines, [&](int64 first, int64 last) {
+  const Fault falling = first_fault(lines, kChunk, lines, [&](int64 first, int64 last) {
     for (int64 i = first; i < last; ++i) {
-      if (indptr[i + 1] < indptr[i]) return Faults{i + 1, kNone};
+      if (indptr[i + 1] < indptr[i]) return FirstFaults{.pointers = i + 1};
     }
-    return Faults{};
+    return FirstFaults{};
   });
-  if (falling.outside < kNone) return {Fault::pointers, falling.outside};
+  if (falling.kind != Fault::none) return falling;
   if (indptr[lines] != count) return {Fault::pointers, lines};
-  return in_chunks(lines, count,
-                   [&](int64 first, int64 last) {
-                     if (in_order(indptr, indices, first, last, extent)) return Faults{};
-                     Faults result;
-                     for (int64 i = first; i < last; ++i) {
-                       for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
-                         if (outside(indices[e], extent)) result.merge({e, kNone});
-                         else if (e > indptr[i] && indices[e] <= indices[e - 1]) result.merge({kNone, e});
-                       }
-                     }
-                     return result;
-                   })
-      .fault();
+  return first_fault(lines, kChunk, count, [&](int64 first, int64 last) {
+    FirstFaults result;
+    if (in_order(indptr, indices, first, last, extent)) return result;
+    for (int64 i = first; i < last; ++i) {
+      for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) {
+        if (outside(indices[e], extent)) result.update(result.outside, e);
+        else if (e > indptr[i] && indices[e] <= indices[e - 1]) result.update(result.order, e);
+      }
+    }
+    return result;
+  });
 }
 
 // Calls f with a pointer to the array's integers.
@@ -118,30 +88,28 @@ Fault fault_in_lines(const Array& indptr, const Array& indices, int64 lines, int
 
 Fault fault_in_pairs(const Array& row, const Array& col, int64 rows, int64 cols) {
   const auto *i = row.as<const std::int32_t>(), *j = col.as<const std::int32_t>();
-  return in_chunks(row.size(), row.size(),
-                   [&](int64 first, int64 last) {
-                     Faults result;
-                     for (int64 e = first; e < last; ++e) {
-                       if (outside(i[e], rows) || outside(j[e], cols)) result.merge({e, kNone});
-                       else if (e > 0 && (i[e] < i[e - 1] || (i[e] == i[e - 1] && j[e] <= j[e - 1])))
-                         result.merge({kNone, e});
-                     }
-                     return result;
-                   })
-      .fault();
+  return first_fault(row.size(), kChunk, row.size(), [&](int64 first, int64 last) {
+    FirstFaults result;
+    for (int64 e = first; e < last; ++e) {
+      const bool follows = e == 0 || i[e] > i[e - 1] || (i[e] == i[e - 1] && j[e] > j[e - 1]);
+      if (outside(i[e], rows) || outside(j[e], cols)) result.update(result.outside, e);
+      else if (!follows) result.update(result.order, e);
+    }
+    return result;
+  });
 }
 
 bool all_real(const Array& values, int64 first, int64 count) {
-  return with_value_type(values.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  return with_value_type(values.dtype, [&]<class T>(T) {
     if constexpr (is_complex<T>) {
       const T* v = values.as<const T>() + first;
-      return in_chunks(count, count, [&](int64 begin, int64 end) {
-               for (int64 t = begin; t < end; ++t) {
-                 if (v[t].im != 0) return Faults{t, kNone};
-               }
-               return Faults{};
-             }).outside == kNone;
+      const Fault complex_value = first_fault(count, kChunk, count, [&](int64 begin, int64 end) {
+        for (int64 t = begin; t < end; ++t) {
+          if (v[t].im != 0) return FirstFaults{.order = t};
+        }
+        return FirstFaults{};
+      });
+      return complex_value.kind == Fault::none;
     } else {
       return true;
     }

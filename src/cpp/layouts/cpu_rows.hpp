@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
+#include "cpu/faults.hpp"
 #include "cpu/parallel.hpp"
 #include "layouts/rows.hpp"
 
@@ -93,26 +93,6 @@ Fault StoredRows<Layout>::fault_in_row_order(const Structure& structure) {
   return {};
 }
 
-// The first fault of each kind.
-struct FirstFaults {
-  static constexpr int64 kNone = std::numeric_limits<int64>::max();
-  int64 range = kNone, outside = kNone, order = kNone, lengths = kNone;
-
-  static void update(int64& first, int64 at) { first = std::min(first, at); }
-  void update(const FirstFaults& other) {
-    update(range, other.range);
-    update(outside, other.outside);
-    update(order, other.order);
-    update(lengths, other.lengths);
-  }
-  Fault fault() const {
-    if (range < kNone) return {Fault::pointers, range};
-    if (outside < kNone) return {Fault::outside, outside};
-    if (order < kNone) return {Fault::order, order};
-    return lengths < kNone ? Fault{Fault::pointers, lengths} : Fault{};
-  }
-};
-
 // The faults in stored row p.
 template <class A>
 FirstFaults faults_in_row(const A& a, int64 p) {
@@ -120,7 +100,7 @@ FirstFaults faults_in_row(const A& a, int64 p) {
   FirstFaults first;
   const bool given = a.row_lengths && p < a.rows;
   const int64 length = given ? a.row_lengths[p] : 0;
-  if (given && (length < 0 || length > (r.end - r.begin) / r.step)) first.range = p;
+  if (given && (length < 0 || length > (r.end - r.begin) / r.step)) first.pointers = p;
   std::int32_t before = 0;
   for (int64 e = r.begin, w = 0; e < r.end; e += r.step, ++w) {
     const std::int32_t j = a.column(e);
@@ -135,16 +115,12 @@ FirstFaults faults_in_row(const A& a, int64 p) {
 template <template <class T, class I> class Layout>
 Fault StoredRows<Layout>::fault_in_entries(const Structure& structure) {
   const auto a = Layout<float, std::int32_t>::over(structure, nullptr);
-  const int64 rows = a.stored_rows(), tasks = (rows + kRowsOfTask - 1) / kRowsOfTask;
-  std::vector<FirstFaults> results(tasks);
-  parallel_for(tasks, structure.values_shape.size() + rows, [&](int64 task) {
-    for (int64 p = task * kRowsOfTask; p < std::min(rows, (task + 1) * kRowsOfTask); ++p) {
-      results[task].update(faults_in_row(a, p));
-    }
+  const int64 rows = a.stored_rows();
+  return first_fault(rows, kRowsOfTask, structure.values_shape.size() + rows, [&](int64 first, int64 last) {
+    FirstFaults all;
+    for (int64 p = first; p < last; ++p) all.update(faults_in_row(a, p));
+    return all;
   });
-  FirstFaults all;
-  for (const FirstFaults& one : results) all.update(one);
-  return all.fault();
 }
 
 }  // namespace diagsparse

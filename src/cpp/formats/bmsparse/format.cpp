@@ -7,45 +7,33 @@ namespace diagsparse {
 namespace {
 
 void check(const Matrix& m) {
-  check_shape(bmsparse, m.rows, m.cols);
   const int64 blocks = m.index("block_col").size();
   check_parts(m, {{"block_indptr", DType::i64, {tiles_along(m.rows) + 1}},
                   {"block_col", DType::i32, {blocks}},
                   {"bitmap", DType::u64, {blocks}},
                   {"value_indptr", DType::i64, {blocks + 1}}});
-  const std::string prefix = "bmsparse_array: ";
-  if (!check_lines("bmsparse_array", m.index("block_indptr"), m.index("block_col"), tiles_along(m.rows),
-                   tiles_along(m.cols), "block_indptr", "block_col")) {
-    throw std::invalid_argument(prefix + "block_col does not rise in each row of blocks");
-  }
+  check_lines(m, "block_indptr", "block_col", tiles_along(m.rows), tiles_along(m.cols), "row of blocks");
   const Fault fault = fault_in_bitmaps(*m.structure);
   if (fault.kind == Fault::none) return;
-  const std::string at = std::to_string(fault.at);
+  const Array &bitmap = m.index("bitmap"), &begin = m.index("value_indptr");
   if (fault.kind == Fault::outside) {
-    const bool empty = element<Bitmap>(m.index("bitmap"), fault.at) == 0;
-    throw std::invalid_argument(
-        prefix + "bitmap[" + at + "] " +
-        (empty ? "is empty; expected at least one element in each block"
-               : "has elements outside of the " + std::to_string(m.rows) + " x " + std::to_string(m.cols) + " matrix"));
+    const bool empty = element<Bitmap>(bitmap, fault.at) == 0;
+    reject(m.format, element_name("bitmap", fault.at) +
+                         (empty ? " is empty; expected at least one element in each block"
+                                : " has elements outside of the " + extents(m.rows, m.cols) + " matrix"));
   }
-  const Array& begin = m.index("value_indptr");
   int64 expected = 0;  // all previous pointers are valid
   if (fault.at > 0) {
-    expected = element<int64>(begin, fault.at - 1) + std::popcount(element<Bitmap>(m.index("bitmap"), fault.at - 1));
+    expected = element<int64>(begin, fault.at - 1) + std::popcount(element<Bitmap>(bitmap, fault.at - 1));
   }
-  throw std::invalid_argument(prefix + "value_indptr[" + at + "] is " +
-                              std::to_string(element<int64>(begin, fault.at)) + ", expected " +
-                              std::to_string(expected) + ", how many bits are set in the bitmaps before it");
+  reject(m.format, element_name("value_indptr", fault.at) + " is " + std::to_string(element<int64>(begin, fault.at)) +
+                       ", expected " + std::to_string(expected) + ", how many bits are set in the bitmaps before it");
 }
 
-// There is a value for each bit that is set. Their number is the last pointer; `check` validates the arrays later.
+// There is a value for each bit that is set.
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
-  int64 count = 0;
-  for (const auto& [name, array] : arrays) {
-    if (name != "value_indptr" || array.dtype != DType::i64 || array.size() == 0) continue;
-    count = element<int64>(array, array.size() - 1);
-  }
-  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), std::max<int64>(0, count));
+  const int64 count = last_pointer(arrays, "value_indptr");
+  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), count);
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options&) { return blocks_from_rows(csr); }
@@ -71,7 +59,6 @@ const Format bmsparse{.name = "bmsparse",
                       .structure = over,
                       .check = check,
                       .plan = plan_blocks,
-                      .multiplies_as = "bmsparse",
                       .from_csr = from_csr,
                       .to_csr = to_csr};
 

@@ -51,23 +51,13 @@ BlocksOfProduct build_product(const BlockOperand& a, const BlockOperand& b, Arra
           std::move(work)};
 }
 
-Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request) {
-  for (const Matrix* m : {&a, &b}) {
-    if (m->format != format.name) {
-      throw std::invalid_argument("matmul: a plan of blocks takes two bmsparse matrices, got " + a.format + " and " +
-                                  b.format);
-    }
-    check_numbered(*m->structure);
-  }
-  check_types(find_matmul(format.name, request.kernel), a.dtype, b.dtype);  // raises before the work
-  Plan plan = begin_plan(a, op_a, b, op_b);
-  BlocksOfProduct product = blocks_of_product({*a.structure, op_a}, {*b.structure, op_b}, request);
+void plan_blocks(Plan& plan, const Matrix& a, const Matrix& b, const Request& request) {
+  check_numbered(*a.structure);
+  check_numbered(*b.structure);
+  BlocksOfProduct product = blocks_of_product({*a.structure, plan.op_a}, {*b.structure, plan.op_b}, request);
   check_numbered(*product.structure);
   plan.c = std::move(product.structure);
   plan.work = std::move(product.work);
-  plan.repeated = request.repeated;
-  finish_plan(plan, choose_matmul(plan, request.kernel, a.dtype, b.dtype));
-  return plan;
 }
 
 }  // namespace diagsparse

@@ -58,6 +58,6 @@ BlocksOfProduct blocks_of_product(const BlockOperand& a, const BlockOperand& b, 
 BlocksOfProduct build_product(const BlockOperand& a, const BlockOperand& b, Array indptr, Array col, Array bitmap,
                               Array value_indptr, int64 values, std::shared_ptr<const BlockWork> work);
 
-Plan plan_blocks(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+void plan_blocks(Plan& plan, const Matrix& a, const Matrix& b, const Request& request);
 
 }  // namespace diagsparse

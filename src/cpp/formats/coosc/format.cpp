@@ -8,7 +8,6 @@ const Format coosc{.name = "coosc",
                    .extent = kIndexExtent,
                    .structure = value_for_each,
                    .check = check_lines_and_pairs,
-                   .multiplies_as = "csr",
                    .from_csr = lines_and_pairs_from_csr,
                    .to_csr = csr_from_lines_and_pairs};
 

@@ -71,22 +71,17 @@ Matrix lines_and_pairs_from_csr(const Matrix& csr, const Format& format, const O
 Matrix csr_from_lines_and_pairs(const Matrix& a, Op op) { return convert(as_lines(a), op, common->name); }
 
 void check_lines_and_pairs(const Matrix& m) {
-  const std::string array_name = m.format + "_array";
-  const Format& format = format_of(m.format);
-  check_shape(format, m.rows, m.cols);
   const int64 count = m.values.size();
-  const bool columns = by_column(format.name);
+  const bool columns = by_column(m.format);
   const int64 lines = columns ? m.cols : m.rows, extent = columns ? m.rows : m.cols;
   check_parts(m, {{"row", DType::i32, {count}}, {"col", DType::i32, {count}}, {"indptr", DType::i64, {lines + 1}}});
-  const char* const within = within_line(format.name);
-  if (!check_lines(array_name, m.index("indptr"), m.index(within), lines, extent, "indptr", within)) {
-    throw std::invalid_argument(array_name + ": " + within + " does not rise in each " + line_of(format.name));
-  }
+  const char* const line = line_of(m.structure->format);
+  check_lines(m, "indptr", within_line(m.structure->format), lines, extent, line);
   const Matrix view = as_lines(m);
   const Matrix pairs = convert(columns ? transposed_csr(view) : view, {}, coo.name);
-  const Array &expected = pairs.index("row"), &given = m.index(line_of(format.name));
+  const Array &expected = pairs.index("row"), &given = m.index(line);
   if (!same_bytes(expected.data, given.data, given.nbytes())) {
-    throw std::invalid_argument(array_name + ": " + line_of(format.name) + " and indptr disagree");
+    reject(m.format, std::string(line) + " and indptr disagree");
   }
 }
 

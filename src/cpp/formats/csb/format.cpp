@@ -11,41 +11,35 @@ DType local_type(Blocks blocks) {
   return with_local_type(blocks.size, [](auto index) { return dtype_of<decltype(index)>(); });
 }
 
-std::string shape_of(const Matrix& m) { return std::to_string(m.rows) + " x " + std::to_string(m.cols); }
-
 void check(const Matrix& m) {
-  check_shape(csb, m.rows, m.cols);
   const int64 count = m.index("block_indptr").size() - 1, entries = m.values.size();
   const std::optional<Blocks> blocks = blocks_with_count(m.rows, m.cols, count);
   if (!blocks) {
-    throw std::invalid_argument("csb_array: block_indptr holds " + std::to_string(count + 1) +
-                                " pointers, but no block (a power of two from 2 to 65536) cuts a " + shape_of(m) +
-                                " matrix into " + std::to_string(count));
+    reject(csb.name, "block_indptr holds " + std::to_string(count + 1) +
+                         " pointers, but no block (a power of two from 2 to 65536) cuts a " + extents(m.rows, m.cols) +
+                         " matrix into " + std::to_string(count));
   }
   const DType local = local_type(*blocks);
   check_parts(
       m, {{"local_row", local, {entries}}, {"local_col", local, {entries}}, {"block_indptr", DType::i64, {count + 1}}});
   const Fault fault = fault_in_csb(*m.structure);
-  const std::string at = std::to_string(fault.at), entry = "csb_array: (local_row, local_col)[" + at + "]";
+  const std::string entry = element_name("(local_row, local_col)", fault.at);
   switch (fault.kind) {
     case Fault::none: return;
     case Fault::pointers:
-      throw std::invalid_argument("csb_array: block_indptr[" + at + "] is wrong; expected " +
-                                  std::to_string(count + 1) + " integers that rise from 0 to " +
-                                  std::to_string(entries));
+      reject(csb.name, element_name("block_indptr", fault.at) + " is wrong; expected " + std::to_string(count + 1) +
+                           " integers that rise from 0 to " + std::to_string(entries));
     case Fault::outside:
-      throw std::invalid_argument(entry + " lies outside of its block, of " + std::to_string(blocks->size) +
-                                  " rows and columns, or fewer at the edges of the " + shape_of(m) + " matrix");
-    case Fault::order:
-      throw std::invalid_argument(entry + " does not come after the one before it in its block (row by row)");
+      reject(csb.name, entry + " lies outside of its block, of " + std::to_string(blocks->size) +
+                           " rows and columns, or fewer at the edges of the " + extents(m.rows, m.cols) + " matrix");
+    case Fault::order: reject(csb.name, entry + " does not come after the one before it in its block (row by row)");
   }
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   const int64 size = option(options, "block");  // by default Python selects the size with the fewest bytes
   if (size < kSmallest || size > kLargest || (size & (size - 1)) != 0) {
-    throw std::invalid_argument("csb_array: blocks of " + std::to_string(size) +
-                                " rows, expected a power of two from 2 to 65536");
+    reject(csb.name, "blocks of " + std::to_string(size) + " rows, expected a power of two from 2 to 65536");
   }
   return csb_from_rows(csr, *blocks_with_count(csr.rows, csr.cols, Blocks::of(csr.rows, csr.cols, size).count()));
 }
@@ -77,7 +71,6 @@ const Format csb{.name = "csb",
                  .extent = kIndexExtent,
                  .structure = value_for_each,
                  .check = check,
-                 .multiplies_as = "csr",
                  .from_csr = from_csr,
                  .to_csr = rows_from_csb};
 

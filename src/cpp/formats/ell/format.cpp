@@ -9,43 +9,12 @@ namespace diagsparse {
 
 namespace {
 
-StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
-  const Shape shape = arrays.empty() ? Shape{0, rows} : arrays.front().second.shape;
-  const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` rejects others
-  const int64 stored = readable ? count_unpadded(arrays.front().second) : 0;
-  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
-}
-
-void check_sizes(const Matrix& m) {
-  const auto& parts = static_cast<const Indices&>(*m.structure);
-  const Shape shape{m.structure->values_shape.rows, m.rows};
-  const DType given = parts.at("indices").dtype, type = is_index_type(given) ? given : DType::i32;
-  std::vector<ExpectedPart> expected{{"indices", type, shape}};
-  if (parts.find("row_lengths")) expected.push_back({"row_lengths", DType::i32, {m.rows}});
-  check_bases(m, "bases", type, shape, m.cols, expected);
-  check_parts(m, expected);
-}
-
 void check(const Matrix& given) {
-  check_shape(ell, given.rows, given.cols);
-  check_sizes(given);
+  const Shape shape{given.structure->values_shape.rows, given.rows};
+  check_padded_parts(given, shape, shape, {}, {"row_lengths"});
   const Matrix m = lengthened(given, Lines::rows);
   const Fault fault = StoredRows<Ell>::fault_in_entries(*m.structure);
-  const int64 rows = m.rows > 0 ? m.rows : 1;
-  std::string position = "indices[";
-  position += std::to_string(fault.at / rows) + ", " + std::to_string(fault.at % rows) + "]";
-  switch (fault.kind) {
-    case Fault::none: return;
-    case Fault::pointers:
-      throw std::invalid_argument("ell_array: row_lengths[" + std::to_string(fault.at) +
-                                  "] is not the count of the row's entries");
-    case Fault::outside:
-      throw std::invalid_argument("ell_array: " + position + " lies outside, expected 0 to " +
-                                  std::to_string(m.cols - 1) + ", or -1 for padding");
-    case Fault::order:
-      throw std::invalid_argument("ell_array: " + position +
-                                  " does not come after the one before it in its row (padding comes last)");
-  }
+  check_stored_columns(m, fault, element_name("indices", fault.at, m.rows), ", or -1 for padding");
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
@@ -73,9 +42,8 @@ Matrix ell_from_csr(const Matrix& csr, int64 width, bool with_lengths) {
 
 const Format ell{.name = "ell",
                  .extent = kIndexExtent,
-                 .structure = over,
+                 .structure = padded_structure,
                  .check = check,
-                 .multiplies_as = "csr",
                  .from_csr = from_csr,
                  .to_csr = to_csr};
 

@@ -2,9 +2,7 @@
 #include <atomic>
 #include <numeric>
 
-#include "core/compressed_rows.hpp"
-#include "core/convert.hpp"
-#include "cpu/parallel.hpp"
+#include "cpu/csr_rows.hpp"
 #include "formats/ellcsr/layout.hpp"
 
 namespace diagsparse {
@@ -114,25 +112,23 @@ Matrix in_column_order(const Matrix& m) {
 }
 
 Matrix rows_from_ellcsr(const Matrix& m) {
-  Array indptr = Array::zeros(DType::i64, {m.rows + 1}), indices, values;
-  auto* start = indptr.as<int64>();
+  const EllCsr<float> structure = EllCsr<float>::over(*m.structure, nullptr);
   const int64 work = m.values.size() + m.rows;
-  with_value_type(m.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  const auto count = [&](int64* lengths) {
+    for_each_row(m.rows, work,
+                 [&](int64 i) { lengths[i] = structure.leading(i) + structure.indptr[i + 1] - structure.indptr[i]; });
+  };
+  const auto write = [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
     const EllCsr<T> a = EllCsr<T>::of(m);
-    for_each_row(m.rows, work, [&](int64 i) { start[i + 1] = a.leading(i) + a.indptr[i + 1] - a.indptr[i]; });
-    std::partial_sum(start, start + m.rows + 1, start);
-    indices = Array::empty(DType::i32, {start[m.rows]});
-    values = Array::empty(m.dtype, {start[m.rows]});
     for_each_row(m.rows, work, [&](int64 i) {
       const int64 from = i * a.width, length = a.leading(i);
-      auto* const columns = std::copy_n(a.head.indices + from, length, indices.as<std::int32_t>() + start[i]);
-      auto* const rest_values_begin = std::copy_n(a.head_values + from, length, values.as<T>() + start[i]);
-      std::copy(a.rest.indices + a.indptr[i], a.rest.indices + a.indptr[i + 1], columns);
-      std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], rest_values_begin);
+      std::int32_t* const rest_columns = std::copy_n(a.head.indices + from, length, columns + start[i]);
+      T* const rest_values = std::copy_n(a.head_values + from, length, values + start[i]);
+      std::copy(a.rest.indices + a.indptr[i], a.rest.indices + a.indptr[i + 1], rest_columns);
+      std::copy(a.rest_values + a.indptr[i], a.rest_values + a.indptr[i + 1], rest_values);
     });
-  });
-  return compressed(*common, m.rows, m.cols, std::move(indices), std::move(indptr), std::move(values));
+  };
+  return csr_by_rows(m.rows, m.cols, m.dtype, count, write);
 }
 
 Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {

@@ -4,7 +4,6 @@
 
 #include "core/convert.hpp"
 #include "core/elementwise.hpp"
-#include "core/symmetry.hpp"
 #include "formats/ellcsr/layout.hpp"
 
 namespace diagsparse {
@@ -30,7 +29,7 @@ DType type_of_rest(DType head) { return head == DType::i32 ? DType::i32 : DType:
 StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
   Symmetry symmetry = Symmetry::none;
   for (const auto& [which, name] : kMirrors) {
-    if (std::ranges::any_of(arrays, [name](const Part& part) { return part.first == name; })) symmetry = which;
+    if (find(arrays, name)) symmetry = which;
   }
   int64 positions = 0, stored = 0;
   if (arrays.size() >= 2 && is_index_type(arrays.front().second.dtype)) {  // `check` rejects others
@@ -45,20 +44,30 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
 // The leading entries are in columns below this one.
 int64 columns_of_head(const Matrix& m) { return has_mirror(m) ? mirrored_columns(m) : m.cols; }
 
+std::vector<Part> arrays_of(ColumnArrays head, ColumnArrays rest, Array indptr) {
+  std::vector<Part> arrays{{"ell_indices", std::move(head.indices)},
+                           {"csr_indices", std::move(rest.indices)},
+                           {"csr_indptr", std::move(indptr)}};
+  if (head.bases) arrays.emplace_back("ell_bases", std::move(*head.bases));
+  if (rest.bases) arrays.emplace_back("csr_bases", std::move(*rest.bases));
+  return arrays;
+}
+
 // A matrix with these columns, and the other arrays and the values of m.
 Matrix with_columns(const Matrix& m, ColumnArrays head, ColumnArrays rest) {
   const Indices& parts = indices_of(m);
-  std::vector<Part> arrays{{"ell_indices", std::move(head.indices)},
-                           {"csr_indices", std::move(rest.indices)},
-                           {"csr_indptr", parts.at("csr_indptr")}};
-  if (head.bases) arrays.emplace_back("ell_bases", std::move(*head.bases));
-  if (rest.bases) arrays.emplace_back("csr_bases", std::move(*rest.bases));
+  std::vector<Part> arrays = arrays_of(std::move(head), std::move(rest), parts.at("csr_indptr"));
   for (const auto& [symmetry, name] : kMirrors) {
     if (const Array* columns = parts.find(name)) arrays.emplace_back(name, *columns);
   }
   return {std::make_shared<const Indices>(ellcsr.name, m.rows, m.cols, std::move(arrays), parts.values_shape,
                                           parts.stored(), parts.symmetry()),
           m.values};
+}
+
+ColumnArrays columns_of(const Indices& parts, const char* indices, const char* bases) {
+  const Array* const given = parts.find(bases);
+  return {parts.at(indices), given ? std::optional(*given) : std::nullopt};
 }
 
 // The same matrix with short columns, over the same values.
@@ -69,10 +78,8 @@ Matrix shortened(const Matrix& m, DType type) {
                                 "ellcsr_array: the rest, of 16 bits with column_bits=8 too"));
 }
 
-[[noreturn]] void reject(const std::string& what) { throw std::invalid_argument("ellcsr_array: " + what); }
-
 void reject_narrow_mirror(DType type) {
-  if (type == DType::u8) reject("columns of 8 bits do not support symmetric storage, expected 16 or 32");
+  if (type == DType::u8) reject(ellcsr.name, "columns of 8 bits do not support symmetric storage, expected 16 or 32");
 }
 
 void check_types(const Matrix& m) {
@@ -96,65 +103,55 @@ void check_mirror(const Matrix& m) {
   if (part == nullptr) return;
   reject_narrow_mirror(parts.at("ell_indices").dtype);
   if (parts.find(kMirrors[0].second) && parts.find(kMirrors[1].second)) {
-    reject("symmetric_columns and hermitian_columns exclude each other");
+    reject(m.format, "symmetric_columns and hermitian_columns exclude each other");
   }
   if (part->dtype != DType::i32 || part->size() != 1) {
-    reject("symmetric_columns or hermitian_columns: expected int32 of shape (1,)");
+    reject(m.format, "symmetric_columns or hermitian_columns: expected int32 of shape (1,)");
   }
   if (const int64 columns = mirrored_columns(m); m.rows != m.cols || columns < 0 || columns > m.cols) {
-    reject(std::to_string(columns) + " columns have mirror images in a " + std::to_string(m.rows) + " x " +
-           std::to_string(m.cols) + " matrix, expected a square one and 0 to its extent");
+    reject(m.format, std::to_string(columns) + " columns have mirror images in a " + extents(m.rows, m.cols) +
+                         " matrix, expected a square one and 0 to its extent");
   }
 }
 
 void check(const Matrix& given) {
-  check_shape(ellcsr, given.rows, given.cols);
   check_mirror(given);
   check_types(given);
   check_values(given, given.structure->values_shape);  // because they are reordered with their columns
   const int64 mirrored = mirrored_columns(given);
   const Matrix m = has_mirror(given) ? in_column_order(lengthened(given)) : lengthened(given);
-  const Array& rest = m.index("csr_indices");
-  if (!check_lines("ellcsr_array", m.index("csr_indptr"), rest, m.rows, m.cols, "csr_indptr", "csr_indices")) {
-    reject("csr_indices do not rise in each row");
-  }
+  check_lines(m, "csr_indptr", "csr_indices", m.rows, m.cols, "row");
   const EllCsr<float> a = EllCsr<float>::over(*m.structure, nullptr);
   const Fault fault = fault_in_ellcsr(a, mirrored);
   if (fault.kind == Fault::none) return;
   const int64 leading = a.rows * a.width;
-  const bool in_head = fault.at < leading, outside = fault.kind == Fault::outside;
-  const std::string row = "ell_indices[" + std::to_string(in_head ? fault.at / a.width : 0);
-  const std::string following = "csr_indices[" + std::to_string(fault.at - leading) + "]";
-  const std::string last = std::to_string(columns_of_head(m) - 1);
+  const bool in_head = fault.at < leading;
+  const std::string following = element_name("csr_indices", fault.at - leading);
   if (mirrored < 0) {
-    reject((in_head ? row + ", " + std::to_string(fault.at % a.width) + "]" : following) +
-           (outside ? " lies outside, expected 0 to " + last + ", or -1 for padding"
-                    : " does not come after the one before it in its row (padding comes last)"));
+    check_stored_columns(m, fault, in_head ? element_name("ell_indices", fault.at, a.width) : following,
+                         ", or -1 for padding");
   }
   if (!in_head) {
-    reject(following + " lies outside, expected the diagonal, or rows and columns from " + std::to_string(mirrored) +
-           " on");
+    reject(m.format, following + " lies outside, expected the diagonal, or rows and columns from " +
+                         std::to_string(mirrored) + " on");
   }
-  reject(row + "]" +
-         (outside ? " holds a column outside of 0 to " + last + " and below the diagonal (-1: padding)"
-                  : " holds a column twice"));
+  reject(m.format, element_name("ell_indices", fault.at / a.width) +
+                       (fault.kind == Fault::order ? " holds a column twice"
+                                                   : " holds a column outside of 0 to " + std::to_string(mirrored - 1) +
+                                                         " and below the diagonal (-1: padding)"));
 }
 
 Matrix from_symmetric(const Matrix& csr, Symmetry symmetry, int64 columns, DType type) {
-  const bool hermitian = symmetry == Symmetry::hermitian;
   reject_narrow_mirror(type);
-  if (!(symmetries(csr) & (hermitian ? kHermitian : kSymmetric))) {
-    reject(std::string("the values are not ") + (hermitian ? "Hermitian" : "symmetric"));
-  }
-  if (!entries_have_mirrors(csr, columns)) {
-    reject("some zeros are stored whose mirror images are not; drop them with eliminate_zeros()");
-  }
+  check_symmetry(ellcsr.name, csr, symmetry);
+  if (!entries_have_mirrors(csr, columns)) reject_zeros_without_mirror_images(ellcsr.name);
   const Leading leading{.column = columns, .lower = true};
   const LeadingEntries count = leading_entries(csr, {}, leading);
   const int64 width = (count.longest + kWidthMultiple - 1) / kWidthMultiple * kWidthMultiple;
   const Matrix result = in_bank_order(ellcsr_from_rows(csr, width, leading));
   std::vector<Part> arrays = indices_of(result).parts();
-  arrays.emplace_back(kMirrors[hermitian].second, array_of(std::vector{static_cast<std::int32_t>(columns)}));
+  arrays.emplace_back(kMirrors[symmetry == Symmetry::hermitian].second,
+                      array_of(std::vector{static_cast<std::int32_t>(columns)}));
   const Matrix mirrored{std::make_shared<const Indices>(ellcsr.name, csr.rows, csr.cols, std::move(arrays),
                                                         result.structure->values_shape, csr.values.size(), symmetry),
                         result.values};
@@ -198,10 +195,9 @@ int64 mirrored_columns(const Matrix& m) {
 Matrix leading_of(const Matrix& m) {
   const Indices& parts = indices_of(m);
   const Array& head = parts.at("ell_indices");
-  std::vector<Part> arrays{{"ell_indices", head},
-                           {"csr_indices", parts.at("csr_indices").slice(0, {0})},
-                           {"csr_indptr", Array::zeros(DType::i64, {m.rows + 1})}};
-  if (const Array* bases = parts.find("ell_bases")) arrays.emplace_back("ell_bases", *bases);
+  std::vector<Part> arrays =
+      arrays_of(columns_of(parts, "ell_indices", "ell_bases"), {parts.at("csr_indices").slice(0, {0}), {}},
+                Array::zeros(DType::i64, {m.rows + 1}));
   const Shape values{head.size()};
   const int64 stored = (parts.stored() - parts.at("csr_indices").size()) / 2;
   return {std::make_shared<const Indices>(ellcsr.name, m.rows, m.cols, std::move(arrays), values, stored),
@@ -213,9 +209,8 @@ Matrix rest_of(const Matrix& m) {
   const Array &head = parts.at("ell_indices"), &rest = parts.at("csr_indices");
   const Shape values{rest.size()};
   const auto structure = m.cache().get<const Indices>("the rest", [&] {
-    std::vector<Part> arrays{
-        {"ell_indices", head.slice(0, {m.rows, 0})}, {"csr_indices", rest}, {"csr_indptr", parts.at("csr_indptr")}};
-    if (const Array* bases = parts.find("csr_bases")) arrays.emplace_back("csr_bases", *bases);
+    std::vector<Part> arrays = arrays_of({head.slice(0, {m.rows, 0}), {}},
+                                         columns_of(parts, "csr_indices", "csr_bases"), parts.at("csr_indptr"));
     return std::make_shared<Indices>(ellcsr.name, m.rows, m.cols, std::move(arrays), values, rest.size());
   });
   return {structure, m.values.slice(head.size(), values)};
@@ -235,8 +230,7 @@ Matrix with_head(const Matrix& m, Array head, Array values) {
 }
 
 Matrix ellcsr_over(int64 rows, int64 cols, Array head, Array rest, Array indptr, int64 stored, Array values) {
-  std::vector<Part> arrays{
-      {"ell_indices", std::move(head)}, {"csr_indices", std::move(rest)}, {"csr_indptr", std::move(indptr)}};
+  std::vector<Part> arrays = arrays_of({std::move(head), {}}, {std::move(rest), {}}, std::move(indptr));
   const Shape positions{values.size(), -1};
   return {std::make_shared<const Indices>(ellcsr.name, rows, cols, std::move(arrays), positions, stored),
           std::move(values)};
@@ -246,7 +240,6 @@ const Format ellcsr{.name = "ellcsr",
                     .extent = kIndexExtent,
                     .structure = over,
                     .check = check,
-                    .multiplies_as = "csr",
                     .from_csr = from_csr,
                     .to_csr = to_csr};
 

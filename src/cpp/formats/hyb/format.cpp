@@ -24,7 +24,6 @@ const Format hyb{.name = "hyb",
                  .extent = kIndexExtent,
                  .structure = over,
                  .check = check_children,
-                 .multiplies_as = "csr",
                  .from_csr = from_csr,
                  .to_csr = children_to_csr};
 

@@ -9,47 +9,33 @@ namespace diagsparse {
 
 namespace {
 
-[[noreturn]] void reject(const char* what, int64 at, const std::string& why) {
-  throw std::invalid_argument(std::string("jds_array: ") + what + std::to_string(at) + why);
-}
-
 void check_sections(const Jds<float>& a) {
   const Fault fault = fault_in_sections(a);
   if (fault.kind == Fault::pointers) {
-    reject("section_rows or section_indptr is wrong at ", fault.at,
-           "; expected section_rows to rise from 0 to at most " + std::to_string(a.rows) +
-               ", section_indptr from 0 to " + std::to_string(a.stored));
+    reject(jds.name, "section_rows or section_indptr is wrong at " + std::to_string(fault.at) +
+                         "; expected section_rows to rise from 0 to at most " + std::to_string(a.rows) +
+                         ", section_indptr from 0 to " + std::to_string(a.stored));
   }
   if (fault.kind == Fault::order) {
-    reject("section ", fault.at,
-           " has rows of different lengths, or its length is not below that of the previous section");
+    reject(jds.name, "section " + std::to_string(fault.at) +
+                         " has rows of different lengths, or its length is not below that of the previous section");
   }
 }
 
 void check_row_order(const Structure& structure) {
   const Fault fault = StoredRows<Jds>::fault_in_row_order(structure);
+  const std::string element = element_name("row_order", fault.at);
   if (fault.kind == Fault::outside) {
-    reject("row_order[", fault.at, "] lies outside, expected 0 to " + std::to_string(structure.rows - 1));
+    reject(jds.name, element + " lies outside, expected 0 to " + std::to_string(structure.rows - 1));
   }
   if (fault.kind == Fault::order) {
-    reject("row_order[", fault.at,
-           "] is there already, or does not come after the one before it; expected every row once, those of a section "
-           "ascending");
-  }
-}
-
-void check_entries(const Structure& structure) {
-  const Fault fault = StoredRows<Jds>::fault_in_entries(structure);
-  if (fault.kind == Fault::outside) {
-    reject("indices[", fault.at, "] lies outside, expected 0 to " + std::to_string(structure.cols - 1));
-  }
-  if (fault.kind == Fault::order) {
-    reject("indices[", fault.at, "] does not come after the one before it in its row");
+    reject(jds.name, element +
+                         " is there already, or does not come after the one before it; expected every row once, "
+                         "those of a section ascending");
   }
 }
 
 void check(const Matrix& m) {
-  check_shape(jds, m.rows, m.cols);
   const int64 boundaries = std::max<int64>(1, m.index("section_rows").size());
   check_parts(m, {{"indices", DType::i32, m.structure->values_shape},
                   {"row_order", DType::i32, {m.rows}},
@@ -57,7 +43,8 @@ void check(const Matrix& m) {
                   {"section_indptr", DType::i64, {boundaries}}});
   check_sections(Jds<float>::over(*m.structure, nullptr));
   check_row_order(*m.structure);
-  check_entries(*m.structure);
+  const Fault fault = StoredRows<Jds>::fault_in_entries(*m.structure);
+  check_stored_columns(m, fault, element_name("indices", fault.at), "");
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options&) {
@@ -88,7 +75,6 @@ const Format jds{.name = "jds",
                  .extent = kIndexExtent,
                  .structure = value_for_each,
                  .check = check,
-                 .multiplies_as = "csr",
                  .from_csr = from_csr,
                  .to_csr = to_csr};
 

@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/compressed_rows.hpp"
-#include "core/convert.hpp"
 #include "core/summary.hpp"
+#include "cpu/csr_rows.hpp"
 #include "formats/mdia/cpu_masks.hpp"
 #include "formats/mdia/layout.hpp"
 
@@ -88,15 +87,15 @@ Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
     Mask* const masks = mask.as<Mask>() + b * diagonals;
     for_each_entry(b, [&](int64, int64 row, int64 d) { masks[d] |= Mask{1} << row; });
   });
-  const bool half = symmetry != Symmetry::none, main = half && diagonals > 0 && offsets.front() == 0;
-  MaskedCounts counts = count_masked(mask, main ? 0 : -1);
-  Array values = Array::empty(m.dtype, {counts.all});
+  const StructurePtr structure = mdia_structure(m.rows, m.cols, offsets, mask, symmetry);
+  const Matrix result(structure, Array::empty(m.dtype, structure->values_shape));
+  const auto* const begin = result.index("block_indptr").as<std::int64_t>();
   with_value_type(m.dtype, [&](auto zero) {
     using T = decltype(zero);
     const T* const from = m.values.as<T>();
     for_each_block(m.rows, work, [&](int64 b) {
       std::vector<T*> next(diagonals);
-      T* at = values.as<T>() + counts.begin.as<std::int64_t>()[b];
+      T* at = result.values.as<T>() + begin[b];
       for (int64 d = 0; d < diagonals; ++d) {
         next[d] = at;
         at += std::popcount(mask.as<Mask>()[b * diagonals + d]);
@@ -104,45 +103,37 @@ Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
       for_each_entry(b, [&](int64 e, int64, int64 d) { *next[d]++ = from[e]; });
     });
   });
-  const int64 all = half ? 2 * counts.all - counts.on_diagonal : counts.all;
-  return {mdia_structure(m.rows, m.cols, array_of(offsets), std::move(mask), std::move(counts.begin), symmetry,
-                         counts.all, all),
-          std::move(values)};
+  return result;
 }
 
 Matrix rows_from_masked(const Matrix& m, Op op) {
   const MaskedOperand<char> pattern(*m.structure, nullptr, masked_diagonals(*m.structure, op));
-  const int64 rows = op.transposed ? m.cols : m.rows, cols = op.transposed ? m.rows : m.cols,
-              count = m.structure->stored();
-  const int64 work = 4 * count + masks_along(rows) * static_cast<int64>(pattern.diagonals.size());
-  Array indptr = Array::zeros(DType::i64, {rows + 1}), indices = Array::empty(DType::i32, {count});
-  Array values = Array::empty(m.dtype, {count});
-  for_each_block(rows, work, [&](int64 b) {
-    auto* const lengths = indptr.as<std::int64_t>() + 1 + kMaskRows * b;
-    for (const MaskedDiagonal& d : pattern.diagonals) {
-      for_each_row(pattern.mask(d, kMaskRows * b), [&](int i) { ++lengths[i]; });
-    }
-  });
-  auto* const begin = indptr.as<std::int64_t>();
-  std::partial_sum(begin, begin + rows + 1, begin);
-  with_value_type(m.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  const int64 rows = op.transposed ? m.cols : m.rows, cols = op.transposed ? m.rows : m.cols;
+  const int64 work = 4 * m.structure->stored() + masks_along(rows) * static_cast<int64>(pattern.diagonals.size());
+  const auto count = [&](int64* lengths) {
+    for_each_block(rows, work, [&](int64 b) {
+      for (const MaskedDiagonal& d : pattern.diagonals) {
+        for_each_row(pattern.mask(d, kMaskRows * b), [&](int i) { ++lengths[kMaskRows * b + i]; });
+      }
+    });
+  };
+  const auto write = [&]<class T>(const int64* start, std::int32_t* columns, T* values) {
     const MaskedOperand<T> a(m, op);
     for_each_block(rows, work, [&](int64 b) {
       const int64 row = kMaskRows * b;
-      std::int64_t next[kMaskRows];
-      std::copy_n(begin + row, std::min(kMaskRows, rows - row), next);
+      int64 next[kMaskRows];
+      std::copy_n(start + row, std::min(kMaskRows, rows - row), next);
       for (const MaskedDiagonal& d : a.diagonals) {
         a.visit_runs(d, row, [&](Mask rows_with_entries, const T* value) {
           for_each_row(rows_with_entries, [&](int i) {
-            indices.as<std::int32_t>()[next[i]] = static_cast<std::int32_t>(row + i + d.offset);
-            values.as<T>()[next[i]++] = conjugate_if(d.conjugated, *value++);
+            columns[next[i]] = static_cast<std::int32_t>(row + i + d.offset);
+            values[next[i]++] = conjugate_if(d.conjugated, *value++);
           });
         });
       }
     });
-  });
-  return compressed(*common, rows, cols, std::move(indices), std::move(indptr), std::move(values));
+  };
+  return csr_by_rows(rows, cols, m.dtype, count, write);
 }
 
 Fault fault_in_masks(const Structure& structure) {

@@ -76,6 +76,8 @@ struct Mdia {
 // The structure of a matrix with these arrays. `stored` counts values that also represent their mirror image twice.
 StructurePtr mdia_structure(int64 rows, int64 cols, Array offsets, Array mask, Array begin, Symmetry symmetry,
                             int64 count, int64 stored);
+// The same, which counts the values in the masks.
+StructurePtr mdia_structure(int64 rows, int64 cols, const std::vector<int64>& offsets, Array mask, Symmetry symmetry);
 // The offsets, in host memory.
 const std::vector<int64>& offsets_of(const Structure& structure);
 

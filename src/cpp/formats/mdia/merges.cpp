@@ -1,7 +1,6 @@
 // Sums and element-wise products of masked diagonals: matches the diagonals of the two terms.
 #include "formats/mdia/merges.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "formats/mdia/products.hpp"
@@ -29,18 +28,6 @@ std::vector<MaskedTerms> merge_by_offset(const std::vector<MaskedDiagonal>& a, c
   return terms;
 }
 
-// Drops the diagonals without elements.
-Array drop_empty(Array mask, std::vector<MaskedTerms>& terms) {
-  const std::vector<bool> is_selected = columns_in_use(mask);
-  if (std::ranges::all_of(is_selected, [](bool selected_column) { return selected_column; })) return mask;
-  std::size_t selected = 0;
-  for (std::size_t d = 0; d < is_selected.size(); ++d) {
-    if (is_selected[d]) terms[selected++] = terms[d];
-  }
-  terms.resize(selected);
-  return select_columns(mask, is_selected);
-}
-
 }  // namespace
 
 Matrix combine_masked(const Format&, const std::vector<ScaledMatrix>& terms, Combine how, bool, DType) {
@@ -63,10 +50,8 @@ Matrix combine_masked(const Format&, const std::vector<ScaledMatrix>& terms, Com
   if (how == Combine::product) mask = drop_empty(std::move(mask), pairs);
   std::vector<int64> offsets;
   for (const MaskedTerms& t : pairs) offsets.push_back(t.a.number >= 0 ? t.a.offset : t.b.offset);
-  MaskedCounts counts = count_masked(mask, half && !offsets.empty() && offsets.front() == 0 ? 0 : -1);
-  Matrix c(mdia_structure(rows, cols, array_of(offsets), std::move(mask), std::move(counts.begin), symmetry, counts.all,
-                          half ? 2 * counts.all - counts.on_diagonal : counts.all),
-           Array::empty(first.dtype, {counts.all}));
+  StructurePtr structure = mdia_structure(rows, cols, offsets, std::move(mask), symmetry);
+  Matrix c(structure, Array::empty(first.dtype, structure->values_shape));
   merge_values(a, b, pairs, c, how);
   return c;
 }

@@ -37,7 +37,19 @@ Array masks_of_product(const Structure& a, const Structure& b, MaskedWork& work,
 // Which columns of the masks have bits, and the masks with these columns only. Implemented by each backend.
 std::vector<bool> columns_in_use(const Array& mask);
 Array select_columns(const Array& mask, const std::vector<bool>& use);
+// Drops the columns without bits, and the elements of `diagonals`, one for each column, that belong to them.
+template <class Diagonal>
+Array drop_empty(Array mask, std::vector<Diagonal>& diagonals) {
+  const std::vector<bool> use = columns_in_use(mask);
+  std::size_t used = 0;
+  for (std::size_t d = 0; d < use.size(); ++d) {
+    if (use[d]) diagonals[used++] = diagonals[d];
+  }
+  if (used == use.size()) return mask;
+  diagonals.resize(used);
+  return select_columns(mask, use);
+}
 
-Plan plan_masked(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+void plan_masked(Plan& plan, const Matrix& a, const Matrix& b, const Request& request);
 
 }  // namespace diagsparse

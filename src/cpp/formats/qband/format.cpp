@@ -23,21 +23,13 @@ Matrix from_csr(const Matrix& csr, const Format& format, const Options& options)
 }
 
 void check(const Matrix& m) {
-  check_values(m, m.structure->values_shape);
+  check_each_child(m);
   const std::vector<Matrix> children = children_of(m);
-  const std::string prefix = std::string(qband.name) + "_array: ";
-  for (const Matrix& child : children) {
-    try {
-      check_matrix(child);
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(prefix + "in its arrays " + child.format + "_..., " + error.what());
-    }
-  }
   const ByOffset bands(children[0].layout().spans);
   for (const int64 offset : occupied_diagonals(convert(children[1], {}, common->name), {})) {
     if (bands.find(offset) < 0) continue;
-    throw std::invalid_argument(prefix + "coosr_row and coosr_col have entries on diagonal " + std::to_string(offset) +
-                                ", which dia_offsets stores");
+    reject(m.format,
+           "coosr_row and coosr_col have entries on diagonal " + std::to_string(offset) + ", which dia_offsets stores");
   }
 }
 
@@ -48,7 +40,6 @@ const Format qband{.name = "qband",
                    .structure = over,
                    .check = check,
                    .plan = plan_quasi_bands,
-                   .multiplies_as = "qband",
                    .from_csr = from_csr,
                    .to_csr = children_to_csr};
 

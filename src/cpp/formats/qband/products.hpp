@@ -41,7 +41,7 @@ struct QuasiBandWork : Work {
 };
 inline const QuasiBandWork& quasi_band_work(const Plan& plan) { return static_cast<const QuasiBandWork&>(*plan.work); }
 
-Plan plan_quasi_bands(const Format& format, const Matrix& a, Op op_a, const Matrix& b, Op op_b, const Request& request);
+void plan_quasi_bands(Plan& plan, const Matrix& a, const Matrix& b, const Request& request);
 
 // For kernels: the bands of a matrix, over their part of its values.
 Matrix bands_of(const Matrix& m);

@@ -7,57 +7,33 @@ namespace diagsparse {
 
 namespace {
 
-StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part> arrays) {
-  const Shape shape = arrays.empty() ? Shape{} : arrays.front().second.shape;
-  const bool readable = !arrays.empty() && is_index_type(arrays.front().second.dtype);  // `check` rejects others
-  const int64 stored = readable ? count_unpadded(arrays.front().second) : 0;
-  return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), shape, stored);
-}
-
-[[noreturn]] void reject(const std::string& what) { throw std::invalid_argument("sell_array: " + what); }
-
 void check_sizes(const Matrix& m) {
   const Shape shape = m.structure->values_shape;
   if (shape.cols < 1 || shape.cols > kHighestSlice) {
-    reject("indices " + (shape.cols < 0 ? "are flat" : "have " + std::to_string(shape.cols) + " columns") +
-           ", expected 1 to " + std::to_string(kHighestSlice) + " columns, one for each row of a slice");
+    reject(sell.name, "indices " + (shape.cols < 0 ? "are flat" : "have " + std::to_string(shape.cols) + " columns") +
+                          ", expected 1 to " + std::to_string(kHighestSlice) + " columns, one for each row of a slice");
   }
-  const auto& parts = static_cast<const Indices&>(*m.structure);
-  const DType given = parts.at("indices").dtype, type = is_index_type(given) ? given : DType::i32;
-  std::vector<ExpectedPart> expected{{"indices", type, shape},
-                                     {"slice_indptr", DType::i64, {slices_of(m.rows, shape.cols) + 1}}};
-  for (const char* name : {"row_order", "row_lengths"}) {
-    if (parts.find(name)) expected.push_back({name, DType::i32, {m.rows}});
-  }
-  check_bases(m, "bases", type, {shape.size()}, m.cols, expected);
-  check_parts(m, expected);
+  check_padded_parts(m, shape, {shape.size()}, {{"slice_indptr", DType::i64, {slices_of(m.rows, shape.cols) + 1}}},
+                     {"row_order", "row_lengths"});
 }
 
 void check(const Matrix& given) {
-  check_shape(sell, given.rows, given.cols);
   check_sizes(given);
   const Matrix m = lengthened(given, Lines::one);
   const Sell<float> a = Sell<float>::over(*m.structure, nullptr);
   const int64 positions = m.structure->values_shape.size();
   if (const Fault fault = fault_in_slices(a, positions); fault.kind != Fault::none) {
-    reject("slice_indptr[" + std::to_string(fault.at) + "] is wrong; expected multiples of the " +
-           std::to_string(a.height) + " rows of a slice that rise from 0 to " + std::to_string(positions));
+    reject(sell.name, element_name("slice_indptr", fault.at) + " is wrong; expected multiples of the " +
+                          std::to_string(a.height) + " rows of a slice that rise from 0 to " +
+                          std::to_string(positions));
   }
   if (const Fault fault = StoredRows<Sell>::fault_in_row_order(*m.structure); fault.kind != Fault::none) {
-    reject("row_order[" + std::to_string(fault.at) + "] is wrong; expected each of the rows 0 to " +
-           std::to_string(a.rows - 1) + " once");
+    reject(sell.name, element_name("row_order", fault.at) + " is wrong; expected each of the rows 0 to " +
+                          std::to_string(a.rows - 1) + " once");
   }
   const Fault fault = StoredRows<Sell>::fault_in_entries(*m.structure);
-  const std::string position =
-      "indices[" + std::to_string(fault.at / a.height) + ", " + std::to_string(fault.at % a.height) + "]";
-  switch (fault.kind) {
-    case Fault::none: return;
-    case Fault::pointers: reject("row_lengths[" + std::to_string(fault.at) + "] is not the count of the row's entries");
-    case Fault::outside:
-      reject(position + " lies outside, expected 0 to " + std::to_string(m.cols - 1) +
-             ", or -1 for padding, which is all that comes after the last row");
-    case Fault::order: reject(position + " does not come after the one before it in its row (padding comes last)");
-  }
+  check_stored_columns(m, fault, element_name("indices", fault.at, a.height),
+                       ", or -1 for padding, which is all that comes after the last row");
 }
 
 Matrix from_csr(const Matrix& csr, const Format& format, const Options& options) {
@@ -83,8 +59,8 @@ Matrix to_csr(const Matrix& a, Op op) {
 
 Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma) {
   if (height < 1 || height > kHighestSlice || sigma < 1) {
-    reject("slices of " + std::to_string(height) + " rows, sorted in windows of " + std::to_string(sigma) +
-           ": expected 1 to " + std::to_string(kHighestSlice) + " rows, windows of 1 or more");
+    reject(sell.name, "slices of " + std::to_string(height) + " rows, sorted in windows of " + std::to_string(sigma) +
+                          ": expected 1 to " + std::to_string(kHighestSlice) + " rows, windows of 1 or more");
   }
   Slices result;
   if (sigma > 1) result.row_order = rows_by_length(csr, sigma);
@@ -102,9 +78,8 @@ int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma) {
 
 const Format sell{.name = "sell",
                   .extent = kIndexExtent,
-                  .structure = over,
+                  .structure = padded_structure,
                   .check = check,
-                  .multiplies_as = "csr",
                   .from_csr = from_csr,
                   .to_csr = to_csr};
 

@@ -10,6 +10,21 @@ namespace {
 
 constexpr int64 kPerCheckpoint = 1 << 20;  // entries between two calls of checkpoint()
 
+template <class U>
+struct CooEntries {
+  Coo<U> a;
+
+  static CooEntries of(const Matrix& m) { return {Coo<U>::of(m)}; }
+  int64 begin(int64 blocks, int64 k) const { return a.count / blocks * k + a.count % blocks * k / blocks; }
+  template <class Visit>
+  void traverse(int64 begin, int64 end, const Visit& visit) const {
+    for (int64 first = begin; first < end; first += kPerCheckpoint) {
+      if (first > begin) checkpoint();
+      for (int64 e = first; e < std::min(end, first + kPerCheckpoint); ++e) visit(a.row[e])(a.col[e], a.values[e]);
+    }
+  }
+};
+
 // Kernel "entry" of y = alpha op(A) x + beta y.
 // op = N: each task processes a range of complete rows with about the same number of entries. The entries of a row are
 //         summed in order.
@@ -20,29 +35,9 @@ struct CooMatvec {
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Coo<U> a = Coo<U>::of(m);
-    if (op.transposed) {
-      const auto range_begin = [&](int64 ranges, int64 k) {
-        return a.count / ranges * k + a.count % ranges * k / ranges;
-      };
-      const auto traverse = [&](int64 begin, int64 end, const auto& visit) {
-        for (int64 first = begin; first < end; first += kPerCheckpoint) {
-          if (first > begin) checkpoint();
-          for (int64 e = first; e < std::min(end, first + kPerCheckpoint); ++e) visit(a.row[e])(a.col[e], a.values[e]);
-        }
-      };
-      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, range_begin, traverse);
-    }
-    // The common case of contiguous vectors without conjugation has its own loop.
-    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
-    else gather<false>(a, op.conjugated, alpha, x, beta, y);
-  }
-
- private:
-  template <bool Plain>
-  static void gather(const Coo<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (op.transposed) return scatter<V>(CooEntries<U>{a}, m, op.conjugated, alpha, x, beta, y);
     const Update<T> update(alpha, beta);
-    const int64 x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
-    const int64 work = a.count + a.rows, tasks = tasks_for(work);
+    const int64 x_step = x.row_stride, work = a.count + a.rows, tasks = tasks_for(work);
     const auto first_entry = [&](int64 i) { return std::lower_bound(a.row, a.row + a.count, i) - a.row; };
     const auto first_row = [&](int64 task) {
       return border(a.rows, work, tasks, task, [&](int64 i) { return first_entry(i) + i; });
@@ -56,9 +51,9 @@ struct CooMatvec {
         for (int64 i = low, e = begin; i < high; ++i) {
           T sum{};
           for (; e < end && a.row[e] == i; ++e) {
-            sum += multiply(Plain ? a.values[e] : conjugate_if(conj, a.values[e]), in[a.col[e] * x_step]);
+            sum += multiply(conjugate_if(op.conjugated, a.values[e]), in[a.col[e] * x_step]);
           }
-          update.one(out + i * y_step, sum);
+          update.one(out + i * y.row_stride, sum);
         }
       }
     });

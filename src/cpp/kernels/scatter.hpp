@@ -47,19 +47,14 @@ inline int64 block_count(int64 stored) { return stored < kSerialWork ? 1 : kMaxC
 ScatterChunks chunks_of(const std::vector<int64>& begins, const std::vector<int64>& low, const std::vector<int64>& high,
                         int64 rows, int64 stored);
 
-// Adds all buffered sums to y.
-template <class T>
-void add_buffered(const ScatterChunks& chunks, const T* sums, T* out, int64 step) {
-  const int64 rows = chunks.chunks.back().owned_end;
-  parallel_for(kMaxChunks, chunks.sums, [&](int64 task) {
-    const int64 low = rows * task / kMaxChunks, high = rows * (task + 1) / kMaxChunks;
-    for (const ScatterChunk& chunk : chunks.chunks) {
-      const T* const from = sums + chunk.sums_at;
-      for (int64 j = std::max(low, chunk.buffered), end = std::min(high, chunk.buffered_end); j < end; ++j) {
-        out[j * step] += from[j - chunk.buffered];
-      }
-    }
-  });
+// y += the buffered sums, for one column y.
+void add_buffered(const ScatterChunks& chunks, const Array& sums, const Dense& y);
+// y = alpha sums + beta y, for one column y.
+void add_scaled(Scalar alpha, const Array& sums, Scalar beta, const Dense& y);
+
+inline Dense column_of(const Dense& block, int64 c) {
+  const int64 bytes = c * block.col_stride * item_size(block.dtype);
+  return {static_cast<char*>(block.data) + bytes, block.dtype, block.rows, 1, block.row_stride, block.col_stride};
 }
 
 // For formats without a faster `add`.
@@ -101,17 +96,10 @@ void scatter(const Entries<U>& a, const Matrix& m, bool conj, Scalar alpha, cons
              int64 margin = 0, const Add& add = {}) {
   using T = Product<U, V>;
   if (alpha != 1.0) {  // scale complete sums, so that the loop over the entries needs no factor
-    const Array sums = Array::empty(dtype_of<T>(), {y.rows});
-    const Update<T> update(alpha, beta);
+    const Array sums = Array::empty(y.dtype, {y.rows});
     for (int64 c = 0; c < x.cols; ++c) {
-      const Dense column{x.as<V>() + c * x.col_stride, x.dtype, x.rows, 1, x.row_stride, x.col_stride};
-      scatter<V>(a, m, conj, 1.0, column, 0.0, flat(sums), margin, add);
-      T* const out = y.as<T>() + c * y.col_stride;
-      parallel_for(kMaxChunks, y.rows, [&](int64 task) {
-        for (int64 j = y.rows * task / kMaxChunks; j < y.rows * (task + 1) / kMaxChunks; ++j) {
-          update.one(out + j * y.row_stride, sums.as<T>()[j]);
-        }
-      });
+      scatter<V>(a, m, conj, 1.0, column_of(x, c), 0.0, flat(sums), margin, add);
+      add_scaled(alpha, sums, beta, column_of(y, c));
     }
     return;
   }
@@ -144,7 +132,7 @@ void scatter(const Entries<U>& a, const Matrix& m, bool conj, Scalar alpha, cons
         });
       }
     });
-    if (chunks->sums > 0) add_buffered(*chunks, buffer.as<T>(), y.as<T>() + column * y.col_stride, y.row_stride);
+    if (chunks->sums > 0) add_buffered(*chunks, buffer, column_of(y, column));
   }
 }
 

@@ -36,8 +36,17 @@ struct CooMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Coo<U> a = Coo<U>::of(m);
     if (op.transposed) return scatter<V>(CooEntries<U>{a}, m, op.conjugated, alpha, x, beta, y);
+    // The common case of contiguous vectors without conjugation has its own loop.
+    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
+    else gather<false>(a, op.conjugated, alpha, x, beta, y);
+  }
+
+ private:
+  template <bool Plain>
+  static void gather(const Coo<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
-    const int64 x_step = x.row_stride, work = a.count + a.rows, tasks = tasks_for(work);
+    const int64 x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
+    const int64 work = a.count + a.rows, tasks = tasks_for(work);
     const auto first_entry = [&](int64 i) { return std::lower_bound(a.row, a.row + a.count, i) - a.row; };
     const auto first_row = [&](int64 task) {
       return border(a.rows, work, tasks, task, [&](int64 i) { return first_entry(i) + i; });
@@ -51,9 +60,9 @@ struct CooMatvec {
         for (int64 i = low, e = begin; i < high; ++i) {
           T sum{};
           for (; e < end && a.row[e] == i; ++e) {
-            sum += multiply(conjugate_if(op.conjugated, a.values[e]), in[a.col[e] * x_step]);
+            sum += multiply(Plain ? a.values[e] : conjugate_if(conj, a.values[e]), in[a.col[e] * x_step]);
           }
-          update.one(out + i * y.row_stride, sum);
+          update.one(out + i * y_step, sum);
         }
       }
     });

@@ -25,18 +25,18 @@ struct CsrMatvec {
       static const MatvecKernel by_columns = kernels("csc").matvec.front().typed(dtype_of<U>(), dtype_of<V>());
       return by_columns(transposed_csc(m), {false, op.conjugated}, alpha, x, beta, y);
     }
-    if constexpr (is_complex<U>) {  // conjugation has a loop of its own
-      if (op.conjugated) return gather<true>(m, alpha, x, beta, y);
-    }
-    gather<false>(m, alpha, x, beta, y);
+    const Csr<U> a = Csr<U>::of(m);
+    // The common case of contiguous vectors without conjugation has its own loop.
+    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
+    else gather<false>(a, op.conjugated, alpha, x, beta, y);
   }
 
  private:
-  template <bool Conjugated>
-  static void gather(const Matrix& m, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const Csr<U> a = Csr<U>::of(m);
+  template <bool Plain>
+  static void gather(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
-    const int64 work = a.indptr[a.rows] + a.rows, tasks = tasks_for(work), x_step = x.row_stride;
+    const int64 nnz = a.indptr[a.rows], x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
+    const int64 work = nnz + a.rows, tasks = tasks_for(work);
     const auto before = [&](int64 i) { return a.indptr[i] + i; };
     parallel_for(tasks, work * x.cols, [&](int64 task) {
       const int64 begin = border(a.rows, work, tasks, task, before);
@@ -44,19 +44,31 @@ struct CsrMatvec {
       for (int64 c = 0; c < x.cols; ++c) {
         const V* in = x.as<V>() + c * x.col_stride;
         T* out = y.as<T>() + c * y.col_stride;
-        const auto product = [=](const U& value, int64 j) {
-          return multiply(conjugate_if(Conjugated, value), in[j * x_step]);
-        };
-        for (int64 i = begin, first = a.indptr[begin]; i < end; ++i) {
-          const int64 last = a.indptr[i + 1];
-          const T sum = sum_entries<T>(a.indices + first, a.values + first, last - first, product);
-          T* const to = out + i * y.row_stride;
-          if (update.plain) *to = sum;
-          else update.one(to, sum);
-          first = last;
+        if (Plain && update.plain) {
+          sum_rows(
+              a, begin, end, [=](const U& value, int64 j) { return multiply(value, in[j]); },
+              [=](int64 i, T sum) { out[i] = sum; });
+          continue;
         }
+        sum_rows(
+            a, begin, end,
+            [=](const U& value, int64 j) {
+              return multiply(Plain ? value : conjugate_if(conj, value), in[j * x_step]);
+            },
+            [=, &update](int64 i, T sum) { update.one(out + i * y_step, sum); });
       }
     });
+  }
+
+  // Calls put(i, sum) for each row i, where the sum is that of product(value, column) over the row.
+  template <class Multiply, class Put>
+  [[gnu::always_inline]] static void sum_rows(const Csr<U> a, int64 begin, int64 end, const Multiply product,
+                                              const Put put) {
+    for (int64 i = begin, first = a.indptr[begin]; i < end; ++i) {
+      const int64 last = a.indptr[i + 1];
+      put(i, sum_entries<T>(a.indices + first, a.values + first, last - first, product));
+      first = last;
+    }
   }
 };
 

@@ -53,9 +53,7 @@ struct Mirrored {
     const int64 count = a.leading(i);
     const U* const values = a.head_values + i * a.width;
     const I* const indices = a.head.indices + i * a.width;
-    const auto term = [&](int64 w, int64 j) {
-      return multiply(conjugate_if(conj.entries, values[w]), in[j * step]);
-    };
+    const auto term = [&](int64 w, int64 j) { return multiply(conjugate_if(conj.entries, values[w]), in[j * step]); };
     const auto image = [&](int64 w, int64 j) {
       return images[j] + multiply(conjugate_if(conj.images, values[w]), factor);
     };

@@ -97,19 +97,17 @@ struct Result {
   const std::int32_t* row_order;  // may be null
   Update<T> update;
 
+  bool direct() const { return update.plain && !row_order && step == 1; }
+
   [[gnu::noinline]] void put(int64 p, const T* sums, int64 count) const {
-    if (update.plain && !row_order && step == 1) {
-      std::copy_n(sums, count, out + p);
-    } else {
-      for (int64 r = 0; r < count; ++r) update.one(out + (row_order ? row_order[p + r] : p + r) * step, sums[r]);
-    }
+    for (int64 r = 0; r < count; ++r) update.one(out + (row_order ? row_order[p + r] : p + r) * step, sums[r]);
   }
 };
 
 // Kernel "row" of y = alpha op(A) x + beta y.
 // op = N: each thread processes slices with equal work. The rows of a slice are summed in registers 8 at a time (32 in
-//         the common case), in storage order: entry 0 of each row, then entry 1, and so on. A row is summed in the order
-//         of its entries, from zero, up to its padding.
+//         the common case), in storage order: entry 0 of each row, then entry 1, and so on. A row is summed in the
+//         order of its entries, from zero, up to its padding.
 // op = T: kernels/scatter.hpp, slice by slice.
 template <class U, class V>
 struct SellMatvec {
@@ -118,7 +116,8 @@ struct SellMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const auto a = Sell<U, AnyIndex>::of(m);
     if (op.transposed) return scatter<V>(SellEntries<U>{a}, m, op.conjugated, alpha, x, beta, y);
-    // A contiguous x without conjugation has its own loop. For real operands of the same type, so do columns of 16 bits.
+    // A contiguous x without conjugation has its own loop. For real operands of the same type, so do columns of 16
+    // bits.
     if constexpr (kCommonPair<U, V>) {
       if (x.row_stride == 1 && !op.conjugated) {
         if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
@@ -190,8 +189,14 @@ struct SellMatvec {
         for (int64 r = 0; r < N; ++r) sums[r] += multiply(value[r], x_value[r]);
       }
     }
-    if (e < end) add_rest(any, e, end, conj, x, step, sums, N);
-    result.put(p, sums, N);
+    if (e == end && result.direct()) {
+      for (int64 r = 0; r < N; ++r) result.out[p + r] = sums[r];
+      return;
+    }
+    T totals[N];  // a copy, so that the sums stay in registers
+    for (int64 r = 0; r < N; ++r) totals[r] = sums[r];
+    if (e < end) add_rest(any, e, end, conj, x, step, totals, N);
+    result.put(p, totals, N);
   }
 
   // Adds the entries of `count` neighbouring rows from their positions e, e + 1, ... on, row by row.

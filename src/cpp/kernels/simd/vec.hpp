@@ -190,9 +190,14 @@ template <class T, class Vec, int K, int N, class Out>
   using R = Real<T>;
   constexpr int lanes = sizeof(Vec) / sizeof(R), count = N * sizeof(Vec) / sizeof(T);
   const bool real = update.alpha.real() && update.beta.real();
-  if (!update.plain && !(update.reads && real)) {  // less common: calls at the end, so that no register is live across them
+  const bool common = update.plain || (update.reads && real);
+  if (!common) {  // calls at the end, so that no register is live across them
     T scaled[K][count];
-    std::memcpy(scaled, sums, sizeof scaled);
+#pragma GCC unroll 4
+    for (int k = 0; k < K; ++k) {  // not by memcpy, which would need the sums in memory
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) store(reinterpret_cast<R*>(scaled[k]) + j * lanes, sums[k][j]);
+    }
     for (int k = 0; k < K; ++k) put_sums(update, out(k), scaled[k], count);
     return;
   }

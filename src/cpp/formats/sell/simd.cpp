@@ -122,19 +122,17 @@ struct SellMatvec {
       if (x.row_stride == 1 && !op.conjugated) {
         if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
           if (a.columns.type == DType::u16)
-            return gather<true>(Sell<U, std::uint16_t>::of(m), a, false, alpha, x, beta, y);
+            return gather<true>(Sell<U, std::uint16_t>::of(m), false, alpha, x, beta, y);
         }
-        return gather<true>(a, a, false, alpha, x, beta, y);
+        return gather<true>(a, false, alpha, x, beta, y);
       }
     }
-    gather<false>(a, a, op.conjugated, alpha, x, beta, y);
+    gather<false>(a, op.conjugated, alpha, x, beta, y);
   }
 
  private:
-  // a: with columns of type I. any: the same matrix.
   template <bool Plain, class I>
-  static void gather(const Sell<U, I>& a, const Sell<U, AnyIndex>& any, bool conj, Scalar alpha, const Dense& x,
-                     Scalar beta, const Dense& y) {
+  static void gather(const Sell<U, I>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
     const int64 work = a.slice_indptr[a.slices] + a.rows, tasks = tasks_for(work);
     const auto before = [&](int64 s) { return a.slice_indptr[s] + s * a.height; };
@@ -143,7 +141,7 @@ struct SellMatvec {
       for (int64 s = border(a.slices, work, tasks, task, before); s < last; ++s) {
         for (int64 c = 0; c < x.cols; ++c) {
           const Result<T> result{y.as<T>() + c * y.col_stride, y.row_stride, a.row_order, update};
-          sum_slice<Plain>(a, any, s, conj, x.as<V>() + c * x.col_stride, Plain ? 1 : x.row_stride, result);
+          sum_slice<Plain>(a, s, conj, x.as<V>() + c * x.col_stride, Plain ? 1 : x.row_stride, result);
         }
       }
     });
@@ -151,25 +149,25 @@ struct SellMatvec {
 
   // Computes the rows of slice s.
   template <bool Plain, class I>
-  [[gnu::always_inline]] static void sum_slice(const Sell<U, I>& a, const Sell<U, AnyIndex>& any, int64 s, bool conj,
-                                               const V* x, int64 step, const Result<T>& result) {
+  [[gnu::always_inline]] static void sum_slice(const Sell<U, I>& a, int64 s, bool conj, const V* x, int64 step,
+                                               const Result<T>& result) {
     const int64 end = a.slice_indptr[s + 1], last = std::min(a.rows, (s + 1) * a.height);
     int64 p = s * a.height, e = a.slice_indptr[s];
     if constexpr (Plain) {
-      for (; p + 32 <= last; p += 32, e += 32) sum_rows<32, Plain>(a, any, p, e, end, conj, x, step, result);
+      for (; p + 32 <= last; p += 32, e += 32) sum_rows<32, Plain>(a, p, e, end, conj, x, step, result);
     }
-    for (; p + 8 <= last; p += 8, e += 8) sum_rows<8, Plain>(a, any, p, e, end, conj, x, step, result);
+    for (; p + 8 <= last; p += 8, e += 8) sum_rows<8, Plain>(a, p, e, end, conj, x, step, result);
     if (p == last) return;
     T sums[8] = {};
-    add_rest(any, e, end, conj, x, step, sums, last - p);
+    add_rest<Plain>(a, e, end, conj, x, step, sums, last - p);
     result.put(p, sums, last - p);
   }
 
   // Computes N neighbouring rows whose first entries are at `e`. They are summed together until one of them ends, or
   // until their short columns belong to two chunks.
   template <int64 N, bool Plain, class I>
-  [[gnu::always_inline]] static void sum_rows(const Sell<U, I>& a, const Sell<U, AnyIndex>& any, int64 p, int64 e,
-                                              int64 end, bool conj, const V* x, int64 step, const Result<T>& result) {
+  [[gnu::always_inline]] static void sum_rows(const Sell<U, I>& a, int64 p, int64 e, int64 end, bool conj, const V* x,
+                                              int64 step, const Result<T>& result) {
     T sums[N] = {};
     for (; e < end; e += a.height) {
       const ColumnGroup<N, I> column(a.columns, e);
@@ -195,19 +193,20 @@ struct SellMatvec {
     }
     T totals[N];  // a copy, so that the sums stay in registers
     for (int64 r = 0; r < N; ++r) totals[r] = sums[r];
-    if (e < end) add_rest(any, e, end, conj, x, step, totals, N);
+    if (e < end) add_rest<Plain>(a, e, end, conj, x, step, totals, N);
     result.put(p, totals, N);
   }
 
   // Adds the entries of `count` neighbouring rows from their positions e, e + 1, ... on, row by row.
-  [[gnu::noinline]] static void add_rest(const Sell<U, AnyIndex>& a, int64 e, int64 end, bool conj, const V* x,
-                                         int64 step, T* sums, int64 count) {
+  template <bool Plain, class I>
+  [[gnu::noinline]] static void add_rest(const Sell<U, I>& a, int64 e, int64 end, bool conj, const V* x, int64 step,
+                                         T* sums, int64 count) {
     for (int64 r = 0; r < count; ++r) {
       T sum = sums[r];
       for (int64 f = e + r; f < end; f += a.height) {
         const std::int32_t j = a.columns.at(f, f / kChunk);
         if (j < 0) break;
-        sum += multiply(conjugate_if(conj, a.values[f]), x[j * step]);
+        sum += multiply(Plain ? a.values[f] : conjugate_if(conj, a.values[f]), x[Plain ? j : j * step]);
       }
       sums[r] = sum;
     }

@@ -1,4 +1,4 @@
-// Transposed products of row formats: division into chunks.
+// Transposed products of row formats: division into chunks, and what remains to be done after their sums.
 #include "kernels/scatter.hpp"
 
 namespace diagsparse {
@@ -40,6 +40,33 @@ ScatterChunks chunks_of(const std::vector<int64>& begins, const std::vector<int6
     ScatterChunks result = divide(count, begins, low, high, rows);
     if (count == 1 || result.sums <= stored / kEntriesPerSum) return result;
   }
+}
+
+void add_buffered(const ScatterChunks& chunks, const Array& sums, const Dense& y) {
+  with_value_type(y.dtype, [&](auto type) {
+    using T = decltype(type);
+    parallel_for(kMaxChunks, chunks.sums, [&](int64 task) {
+      const int64 low = y.rows * task / kMaxChunks, high = y.rows * (task + 1) / kMaxChunks;
+      for (const ScatterChunk& chunk : chunks.chunks) {
+        const T* const from = sums.as<T>() + chunk.sums_at;
+        for (int64 j = std::max(low, chunk.buffered), end = std::min(high, chunk.buffered_end); j < end; ++j) {
+          y.as<T>()[j * y.row_stride] += from[j - chunk.buffered];
+        }
+      }
+    });
+  });
+}
+
+void add_scaled(Scalar alpha, const Array& sums, Scalar beta, const Dense& y) {
+  with_value_type(y.dtype, [&](auto type) {
+    using T = decltype(type);
+    const Update<T> update(alpha, beta);
+    parallel_for(kMaxChunks, y.rows, [&](int64 task) {
+      for (int64 j = y.rows * task / kMaxChunks; j < y.rows * (task + 1) / kMaxChunks; ++j) {
+        update.one(y.as<T>() + j * y.row_stride, sums.as<T>()[j]);
+      }
+    });
+  });
 }
 
 }  // namespace diagsparse

@@ -10,6 +10,21 @@ namespace {
 
 constexpr int64 kPerCheckpoint = 1 << 20;  // entries between two calls of checkpoint()
 
+template <class U>
+struct CooEntries {
+  Coo<U> a;
+
+  static CooEntries of(const Matrix& m) { return {Coo<U>::of(m)}; }
+  int64 begin(int64 blocks, int64 k) const { return a.count / blocks * k + a.count % blocks * k / blocks; }
+  template <class Visit>
+  void traverse(int64 begin, int64 end, const Visit& visit) const {
+    for (int64 first = begin; first < end; first += kPerCheckpoint) {
+      if (first > begin) checkpoint();
+      for (int64 e = first; e < std::min(end, first + kPerCheckpoint); ++e) visit(a.row[e])(a.col[e], a.values[e]);
+    }
+  }
+};
+
 // Kernel "entry" of y = alpha op(A) x + beta y.
 // op = N: each task processes a range of complete rows with about the same number of entries. The entries of a row are
 //         summed in order.
@@ -20,18 +35,7 @@ struct CooMatvec {
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Coo<U> a = Coo<U>::of(m);
-    if (op.transposed) {
-      const auto range_begin = [&](int64 ranges, int64 k) {
-        return a.count / ranges * k + a.count % ranges * k / ranges;
-      };
-      const auto traverse = [&](int64 begin, int64 end, const auto& visit) {
-        for (int64 first = begin; first < end; first += kPerCheckpoint) {
-          if (first > begin) checkpoint();
-          for (int64 e = first; e < std::min(end, first + kPerCheckpoint); ++e) visit(a.row[e])(a.col[e], a.values[e]);
-        }
-      };
-      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, range_begin, traverse);
-    }
+    if (op.transposed) return scatter<V>(CooEntries<U>{a}, m, op.conjugated, alpha, x, beta, y);
     // The common case of contiguous vectors without conjugation has its own loop.
     if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
     else gather<false>(a, op.conjugated, alpha, x, beta, y);

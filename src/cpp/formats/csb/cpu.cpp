@@ -65,59 +65,48 @@ struct CsbMatvec {
     with_local_type(blocks_of(*m.structure).size, [&](auto index) {
       using I = decltype(index);
       const OrientedBlocks<U, I> a{Csb<U, I>::of(m), op.transposed};
-      // The common case of a contiguous x without conjugation has its own loop.
-      if (x.row_stride == 1 && !op.conjugated) multiply_blocks<true>(a, false, alpha, x, beta, y);
-      else multiply_blocks<false>(a, op.conjugated, alpha, x, beta, y);
+      const Update<T> update(alpha, beta);
+      const int64 step = x.row_stride, long_rows = kLongRow * a.a.blocks.size;
+      a.parallel_over_rows((a.a.indptr[a.a.blocks.count()] + a.rows) * x.cols, [&](int64 first, int64 last) {
+        std::vector<T> sums(last - first);
+        for (int64 c = 0; c < x.cols; ++c) {
+          std::fill(sums.begin(), sums.end(), T{});
+          a.for_each_block(first, last, [&](int64 i, int64 j, int64 begin, int64 end) {
+            const V* const in = x.as<V>() + c * x.col_stride + j * step;
+            const auto add = !a.transposed && end - begin >= long_rows ? add_rows<I> : add_entries<I>;
+            add(a.a.values + begin, a.row + begin, a.col + begin, end - begin, op.conjugated, in, step,
+                sums.data() + i - first);
+          });
+          T* const out = y.as<T>() + c * y.col_stride + first * y.row_stride;
+          for (int64 i = 0; i < last - first; ++i) update.one(out + i * y.row_stride, sums[i]);
+        }
+      });
     });
   }
 
  private:
-  template <bool Plain, class I>
-  static void multiply_blocks(const OrientedBlocks<U, I>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta,
-                              const Dense& y) {
-    const Update<T> update(alpha, beta);
-    const int64 step = Plain ? 1 : x.row_stride, long_rows = kLongRow * a.a.blocks.size;
-    a.parallel_over_rows((a.a.indptr[a.a.blocks.count()] + a.rows) * x.cols, [&](int64 first, int64 last) {
-      std::vector<T> sums(last - first);
-      for (int64 c = 0; c < x.cols; ++c) {
-        std::fill(sums.begin(), sums.end(), T{});
-        a.for_each_block(first, last, [&](int64 i, int64 j, int64 begin, int64 end) {
-          const V* const in = x.as<V>() + c * x.col_stride + j * step;
-          const auto product = [=](U value, I k) {
-            return multiply(Plain ? value : conjugate_if(conj, value), in[k * step]);
-          };
-          const auto add = !a.transposed && end - begin >= long_rows ? add_rows<I, decltype(product)>
-                                                                     : add_entries<I, decltype(product)>;
-          add(a.a.values + begin, a.row + begin, a.col + begin, end - begin, product, sums.data() + i - first);
-        });
-        T* const out = y.as<T>() + c * y.col_stride + first * y.row_stride;
-        for (int64 i = 0; i < last - first; ++i) update.one(out + i * y.row_stride, sums[i]);
-      }
-    });
-  }
-
   // Adds each entry of a block to the sum of its row. Not inlined, so that all variables stay in registers.
-  template <class I, class F>
-  [[gnu::noinline]] static void add_entries(const U* value, const I* row, const I* col, int64 count, const F product,
-                                            T* sums) {
-    for (int64 e = 0; e < count; ++e) sums[row[e]] += product(value[e], col[e]);
+  template <class I>
+  [[gnu::noinline]] static void add_entries(const U* value, const I* row, const I* col, int64 count, bool conj,
+                                            const V* x, int64 step, T* sums) {
+    for (int64 e = 0; e < count; ++e) sums[row[e]] += multiply(conjugate_if(conj, value[e]), x[col[e] * step]);
   }
   // The same for blocks where four consecutive entries often belong to one row. Reading a sum right after writing it is
   // slow, so such entries are added up first.
-  template <class I, class F>
-  [[gnu::noinline]] static void add_rows(const U* value, const I* row, const I* col, int64 count, const F product,
-                                         T* sums) {
+  template <class I>
+  [[gnu::noinline]] static void add_rows(const U* value, const I* row, const I* col, int64 count, bool conj, const V* x,
+                                         int64 step, T* sums) {
     int64 e = 0;
     for (; count - e >= 4; e += 4) {
-      const T p[4] = {product(value[e], col[e]), product(value[e + 1], col[e + 1]), product(value[e + 2], col[e + 2]),
-                      product(value[e + 3], col[e + 3])};
+      T p[4];
+      for (int64 k = 0; k < 4; ++k) p[k] = multiply(conjugate_if(conj, value[e + k]), x[col[e + k] * step]);
       if (row[e] == row[e + 3]) {
         sums[row[e]] += (p[0] + p[1]) + (p[2] + p[3]);
       } else {
         for (int64 k = 0; k < 4; ++k) sums[row[e + k]] += p[k];
       }
     }
-    add_entries(value + e, row + e, col + e, count - e, product, sums);
+    add_entries(value + e, row + e, col + e, count - e, conj, x, step, sums);
   }
 };
 

@@ -16,6 +16,33 @@ constexpr int64 kRowsPerBlock = kInterleavedRows;
 
 int64 tasks_of(int64 rows) { return (rows + kRowsPerBlock - 1) / kRowsPerBlock; }
 
+// The rows from `first` on, at most kRowsPerBlock, that are below `end`.
+template <class U>
+InterleavedColumns block(const Ell<U, AnyIndex>& a, int64 first, int64 end) {
+  return {std::min(kRowsPerBlock, end - first), a.width, a.rows, first, a.chunks, a.columns};
+}
+
+template <class U>
+struct EllEntries {
+  Ell<U, AnyIndex> a;
+
+  static EllEntries of(const Matrix& m) { return {Ell<U, AnyIndex>::of(m)}; }
+  int64 begin(int64 blocks, int64 k) const {  // does not divide the chunks of short columns
+    return std::min(a.rows, chunks_in(a.rows) * k / blocks * kChunk);
+  }
+  template <class Visit>
+  void traverse(int64 begin, int64 end, const Visit& visit) const {
+    for (int64 first = begin; first < end; first += kRowsPerBlock) {
+      checkpoint();
+      const InterleavedColumns rows = block(a, first, end);
+      for (int64 w = 0; w < a.width; ++w) {
+        const U* const value = a.values + w * a.rows + first;
+        rows.each(w, [&](int64 i, std::int32_t j) { visit(first + i)(j, value[i]); });
+      }
+    }
+  }
+};
+
 // Kernel "row" of y = alpha op(A) x + beta y.
 // op = N: a block of rows at a time, in storage order: entry 0 of each row, then entry 1, and so on. A row is summed in
 //         the order of its entries, from zero, up to its padding.
@@ -26,21 +53,7 @@ struct EllMatvec {
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const auto a = Ell<U, AnyIndex>::of(m);
-    if (!op.transposed) return gather(a, op.conjugated, alpha, x, beta, y);
-    const auto range_begin = [&](int64 ranges, int64 k) {  // does not divide the chunks of short columns
-      return std::min(a.rows, chunks_in(a.rows) * k / ranges * kChunk);
-    };
-    const auto traverse = [&](int64 begin, int64 end, const auto& visit) { traverse_rows(a, begin, end, visit); };
-    scatter<U, V>(m, op.conjugated, alpha, x, beta, y, range_begin, traverse);
-  }
-
- private:
-  // The rows from `first` on, at most kRowsPerBlock, that are below `end`.
-  static InterleavedColumns block(const Ell<U, AnyIndex>& a, int64 first, int64 end) {
-    return {std::min(kRowsPerBlock, end - first), a.width, a.rows, first, a.chunks, a.columns};
-  }
-
-  static void gather(const Ell<U, AnyIndex>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+    if (op.transposed) return scatter<V>(EllEntries<U>{a}, m, op.conjugated, alpha, x, beta, y);
     const Update<T> update(alpha, beta);
     parallel_for(tasks_of(a.rows), a.rows * a.width * x.cols, [&](int64 task) {
       const int64 first = task * kRowsPerBlock;
@@ -49,23 +62,10 @@ struct EllMatvec {
       for (int64 c = 0; c < x.cols; ++c) {
         T* out = y.as<T>() + c * y.col_stride + first * y.row_stride;
         std::fill_n(sums, rows.count, T{});
-        add_interleaved(rows, conj, x.as<V>() + c * x.col_stride, x.row_stride, sums);
+        add_interleaved(rows, op.conjugated, x.as<V>() + c * x.col_stride, x.row_stride, sums);
         for (int64 i = 0; i < rows.count; ++i) update.one(out + i * y.row_stride, sums[i]);
       }
     });
-  }
-
-  // Calls visit(i)(j, value) for every entry of rows [begin, end), block by block in storage order.
-  template <class Visit>
-  static void traverse_rows(const Ell<U, AnyIndex>& a, int64 begin, int64 end, const Visit& visit) {
-    for (int64 first = begin; first < end; first += kRowsPerBlock) {
-      checkpoint();
-      const InterleavedColumns rows = block(a, first, end);
-      for (int64 w = 0; w < a.width; ++w) {
-        const U* const value = a.values + w * a.rows + first;
-        rows.each(w, [&](int64 i, std::int32_t j) { visit(first + i)(j, value[i]); });
-      }
-    }
   }
 };
 

@@ -68,7 +68,7 @@ struct InterleavedRows : InterleavedColumns {
 // The main loop of `add_interleaved`: processes entries from w on in groups, as long as all rows have all entries of a
 // group. The sum of a row stays in a register during a group. Returns the next entry. I: the type of short columns that
 // are read directly, or AnyIndex.
-template <int Group, bool Plain, class I, class T, class U, class V>
+template <int Group, class I, class T, class U, class V>
 int64 add_groups(int64 w, const InterleavedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
   constexpr bool typed = !std::is_same_v<I, AnyIndex>;
   constexpr int64 kLine = 16, kAhead = 128;  // rows whose values are prefetched together, and the distance
@@ -81,7 +81,7 @@ int64 add_groups(int64 w, const InterleavedRows<U>& rows, bool conj, const V* x,
         if constexpr (!typed) return rows.read(w, Group, from, count, buffer, step);
         else return static_cast<const I*>(rows.columns.indices) + rows.position(w, from);
       }();
-      for (int g = 0; typed && g < Group; ++g) from_base[g] = x + rows.base(w + g, from);
+      for (int g = 0; typed && g < Group; ++g) from_base[g] = x + rows.base(w + g, from) * x_step;
       const U* const value = rows.value + w * rows.stride + from;
       T* const to = sums + from;
       for (int64 line = 0; line < count; line += kLine) {
@@ -98,8 +98,7 @@ int64 add_groups(int64 w, const InterleavedRows<U>& rows, bool conj, const V* x,
             const V* const in = typed ? from_base[g] : x;
             const U& factor = value[g * rows.stride + i];
             const int64 j = index[g * step + i];
-            if constexpr (Plain) sum += multiply(factor, in[j]);
-            else sum += multiply(conjugate_if(conj, factor), in[j * x_step]);
+            sum += multiply(conjugate_if(conj, factor), in[j * x_step]);
           }
           to[i] = sum;
         }
@@ -109,11 +108,11 @@ int64 add_groups(int64 w, const InterleavedRows<U>& rows, bool conj, const V* x,
   return w;
 }
 
-template <bool Plain, class I, class T, class U, class V>
+template <class I, class T, class U, class V>
 void add_interleaved_as(const InterleavedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
-  int64 w = add_groups<8, Plain, I>(0, rows, conj, x, x_step, sums);
-  w = add_groups<4, Plain, I>(w, rows, conj, x, x_step, sums);
-  w = add_groups<1, Plain, I>(w, rows, conj, x, x_step, sums);
+  int64 w = add_groups<8, I>(0, rows, conj, x, x_step, sums);
+  w = add_groups<4, I>(w, rows, conj, x, x_step, sums);
+  w = add_groups<1, I>(w, rows, conj, x, x_step, sums);
   for (bool remaining = true; w < rows.width && remaining; ++w) {  // some rows have ended
     remaining = false;
     rows.each(w, [&](int64 i, std::int32_t j) {
@@ -126,14 +125,11 @@ void add_interleaved_as(const InterleavedRows<U>& rows, bool conj, const V* x, i
 // sums[i] += row i times x, in the order of the entries.
 template <class T, class U, class V>
 void add_interleaved(const InterleavedRows<U>& rows, bool conj, const V* x, int64 x_step, T* sums) {
-  // The common case of a contiguous x without conjugation has its own loop. For real operands of the same type, so does
-  // each type of short columns.
-  if (x_step != 1 || conj) return add_interleaved_as<false, AnyIndex>(rows, conj, x, x_step, sums);
+  // For real operands of the same type, columns of 16 bits have their own loop.
   if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
-    if (rows.columns.type == DType::u8) return add_interleaved_as<true, std::uint8_t>(rows, false, x, 1, sums);
-    if (rows.columns.type == DType::u16) return add_interleaved_as<true, std::uint16_t>(rows, false, x, 1, sums);
+    if (rows.columns.type == DType::u16) return add_interleaved_as<std::uint16_t>(rows, conj, x, x_step, sums);
   }
-  add_interleaved_as<true, AnyIndex>(rows, false, x, 1, sums);
+  add_interleaved_as<AnyIndex>(rows, conj, x, x_step, sums);
 }
 
 }  // namespace diagsparse

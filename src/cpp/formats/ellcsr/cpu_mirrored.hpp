@@ -7,8 +7,7 @@
 
 namespace diagsparse {
 
-// Plain: x is contiguous, and nothing is conjugated.
-template <class U, class V, class I, bool Plain>
+template <class U, class V, class I>
 struct Mirrored {
   using T = Product<U, V>;
   static constexpr int64 kPerCheckpoint = 1 << 16;  // rows between two calls of checkpoint()
@@ -21,7 +20,7 @@ struct Mirrored {
     const auto a = EllCsr<U, I>::of(m);
     const Update<T> update(alpha, 1.0);
     const MirrorOps conj = mirror_ops(m, op);
-    const int64 columns = mirrored_columns(m), positions = a.rows * a.width, step = Plain ? 1 : x.row_stride;
+    const int64 columns = mirrored_columns(m), positions = a.rows * a.width, step = x.row_stride;
     if (columns == 0 || positions == 0) return;
     const int64 ranges = std::clamp<int64>(positions / (kImageCost * columns), 1, std::min(kMaxChunks, a.rows));
     const Array partial_sums = Array::empty(dtype_of<T>(), {ranges * columns});
@@ -54,11 +53,9 @@ struct Mirrored {
     const int64 count = a.leading(i);
     const U* const values = a.head_values + i * a.width;
     const I* const indices = a.head.indices + i * a.width;
-    const auto term = [&](int64 w, int64 j) {
-      return multiply(Plain ? values[w] : conjugate_if(conj.entries, values[w]), in[j * step]);
-    };
+    const auto term = [&](int64 w, int64 j) { return multiply(conjugate_if(conj.entries, values[w]), in[j * step]); };
     const auto image = [&](int64 w, int64 j) {
-      return images[j] + multiply(Plain ? values[w] : conjugate_if(conj.images, values[w]), factor);
+      return images[j] + multiply(conjugate_if(conj.images, values[w]), factor);
     };
     T sum{}, second{}, third{}, fourth{};
     for (int64 first = 0; first < count; first += kChunk) {

@@ -54,14 +54,24 @@ int64 border(const Jds<T>& a, int64 tasks, int64 task) {
   return section.first + rows / kRowsPerBlock * kRowsPerBlock;
 }
 
-// Calls f(block) for all rows, in parallel. The blocks depend only on the matrix. f performs `times` multiply-adds for
-// each entry.
-template <class T, class F>
-void parallel_for_blocks(const Jds<T>& a, int64 times, const F& f) {
-  const int64 work = a.stored + a.rows, tasks = tasks_for(work);
-  parallel_for(tasks, work * times,
-               [&](int64 task) { for_each_block(a, border(a, tasks, task), border(a, tasks, task + 1), f); });
-}
+template <class U>
+struct JdsEntries {
+  Jds<U> a;
+
+  static JdsEntries of(const Matrix& m) { return {Jds<U>::of(m)}; }
+  int64 begin(int64 blocks, int64 k) const { return border(a, blocks, k); }
+  template <class Visit>
+  void traverse(int64 begin, int64 end, const Visit& visit) const {
+    for_each_block(a, begin, end, [&](const Block& block) {
+      checkpoint();
+      for (int64 w = 0; w < block.length; ++w) {
+        for (int64 i = 0, e = block.entries + w * block.stride; i < block.count; ++i, ++e) {
+          visit(a.row_order[block.first + i])(a.indices[e], a.values[e]);
+        }
+      }
+    });
+  }
+};
 
 // Kernel "section" of y = alpha op(A) x + beta y.
 // op = N: section by section, and within a section a block of rows at a time. Eight rows are summed in registers at
@@ -74,66 +84,45 @@ struct JdsMatvec {
 
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Jds<U> a = Jds<U>::of(m);
-    if (op.transposed) {
-      const auto range_begin = [&](int64 ranges, int64 k) { return border(a, ranges, k); };
-      const auto traverse = [&](int64 begin, int64 end, const auto& visit) {
-        traverse_positions(a, begin, end, visit);
-      };
-      return scatter<U, V>(m, op.conjugated, alpha, x, beta, y, range_begin, traverse);
-    }
-    // The common case of contiguous vectors without conjugation has its own loop.
-    if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) gather<true>(a, false, alpha, x, beta, y);
-    else gather<false>(a, op.conjugated, alpha, x, beta, y);
+    if (op.transposed) return scatter<V>(JdsEntries<U>{a}, m, op.conjugated, alpha, x, beta, y);
+    const Update<T> update(alpha, beta);
+    const int64 work = a.stored + a.rows, tasks = tasks_for(work);
+    parallel_for(tasks, work * x.cols, [&](int64 task) {
+      for_each_block(a, border(a, tasks, task), border(a, tasks, task + 1), [&](const Block& block) {
+        const int64 ahead =
+            std::clamp<int64>(kEntriesAhead / std::max<int64>(block.length, 1), 2 * kRowsAtOnce, 64 * kRowsAtOnce);
+        T sums[kRowsPerBlock];
+        for (int64 c = 0; c < x.cols; ++c) {
+          const V* const in = x.as<V>() + c * x.col_stride;
+          T* const out = y.as<T>() + c * y.col_stride;
+          sum_from<kRowsAtOnce>(a, block, 0, ahead, op.conjugated, in, x.row_stride, sums);
+          for (int64 i = 0; i < block.count; ++i) {
+            update.one(out + a.row_order[block.first + i] * y.row_stride, sums[i]);
+          }
+        }
+      });
+    });
   }
 
  private:
   static constexpr int kRowsAtOnce = 8;
   static constexpr int64 kEntriesAhead = 2560;  // about the number that is read during the latency of memory
 
-  template <bool Plain>
-  static void gather(const Jds<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const Update<T> update(alpha, beta);
-    const int64 x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
-    parallel_for_blocks(a, x.cols, [&](const Block& block) {
-      for (int64 c = 0; c < x.cols; ++c) {
-        const V* in = x.as<V>() + c * x.col_stride;
-        T* out = y.as<T>() + c * y.col_stride;
-        sum_rows(
-            a, block,
-            [=](const U& value, int64 j) {
-              return multiply(Plain ? value : conjugate_if(conj, value), in[j * x_step]);
-            },
-            [=, &update](int64 i, T sum) { update.one(out + i * y_step, sum); });
-      }
-    });
-  }
-
-  // Calls put(i, sum) for each row i of the block, where the sum is that of product(value, column) over the row, in the
-  // order of its entries.
-  template <class Multiply, class Put>
-  static void sum_rows(const Jds<U>& a, const Block& block, const Multiply& product, const Put& put) {
-    const int64 ahead =
-        std::clamp<int64>(kEntriesAhead / std::max<int64>(block.length, 1), 2 * kRowsAtOnce, 64 * kRowsAtOnce);
-    T sums[kRowsPerBlock];
-    sum_from<kRowsAtOnce>(a, block, 0, ahead, sums, product);
-    for (int64 i = 0; i < block.count; ++i) put(a.row_order[block.first + i], sums[i]);
-  }
-
   // Computes the sums of the rows of a block from `first` on: `Rows` rows at a time as long as that many are left, then
   // fewer.
-  template <int Rows, class Multiply>
-  static void sum_from(const Jds<U>& a, const Block& block, int64 first, int64 ahead, T* sums,
-                       const Multiply& product) {
+  template <int Rows>
+  static void sum_from(const Jds<U>& a, const Block& block, int64 first, int64 ahead, bool conj, const V* x, int64 step,
+                       T* sums) {
     for (; block.count - first >= Rows; first += Rows) {
-      sum_at_once<Rows>(a, block, first, ahead, sums + first, product);
+      sum_at_once<Rows>(a, block, first, ahead, conj, x, step, sums + first);
     }
-    if constexpr (Rows > 1) sum_from<Rows / 2>(a, block, first, ahead, sums, product);
+    if constexpr (Rows > 1) sum_from<Rows / 2>(a, block, first, ahead, conj, x, step, sums);
   }
 
   // Not inlined, so that the sums stay in registers.
-  template <int Rows, class Multiply>
-  [[gnu::noinline]] static void sum_at_once(const Jds<U>& a, const Block& block, int64 first, int64 ahead, T* out,
-                                            const Multiply product) {
+  template <int Rows>
+  [[gnu::noinline]] static void sum_at_once(const Jds<U>& a, const Block& block, int64 first, int64 ahead, bool conj,
+                                            const V* x, int64 step, T* out) {
     const U* value = a.values + block.entries + first;
     const std::int32_t* index = a.indices + block.entries + first;
     const int64 length = block.length, stride = block.stride;
@@ -144,22 +133,9 @@ struct JdsMatvec {
         for (int k = 0; k < Rows; k += 64 / sizeof(U)) __builtin_prefetch(value + ahead + k);
       }
 #pragma GCC unroll 8
-      for (int k = 0; k < Rows; ++k) sums[k] += product(value[k], index[k]);
+      for (int k = 0; k < Rows; ++k) sums[k] += multiply(conjugate_if(conj, value[k]), x[index[k] * step]);
     }
     std::copy_n(sums, Rows, out);
-  }
-
-  // Calls visit(i)(j, value) for every entry of the rows at positions [begin, end), block by block in storage order.
-  template <class Visit>
-  static void traverse_positions(const Jds<U>& a, int64 begin, int64 end, const Visit& visit) {
-    for_each_block(a, begin, end, [&](const Block& block) {
-      checkpoint();
-      for (int64 w = 0; w < block.length; ++w) {
-        for (int64 i = 0, e = block.entries + w * block.stride; i < block.count; ++i, ++e) {
-          visit(a.row_order[block.first + i])(a.indices[e], a.values[e]);
-        }
-      }
-    });
   }
 };
 

@@ -15,6 +15,46 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
+constexpr int64 kPerCheckpoint = 1 << 12;  // blocks between two calls of checkpoint()
+
+template <class U>
+int64 work_before(const Mdia<U>& a, int64 block) {
+  return a.begin[block] + block * (kMaskRows + a.diagonals);
+}
+
+// Calls visit(offset, rows, values) for each diagonal that has elements in a block.
+template <class U, class F>
+[[gnu::always_inline]] inline void for_each_run(const Mdia<U>& a, int64 block, const F& visit) {
+  for_each_diagonal(a, block, [&](int64 d, Mask rows, const U* value) { visit(a.offsets[d], rows, value); });
+}
+
+// The entries of the transpose; with symmetric storage, those of both triangles of A.
+template <class U>
+struct MaskedEntries {
+  Mdia<U> a;
+  Symmetry symmetry;
+
+  static MaskedEntries of(const Matrix& m) { return {Mdia<U>::of(m), m.structure->symmetry()}; }
+  int64 begin(int64 ranges, int64 k) const {
+    return border(a.blocks(), work_before(a, a.blocks()), ranges, k, [&](int64 b) { return work_before(a, b); });
+  }
+  template <class Visit>
+  void traverse(int64 begin, int64 end, const Visit& visit) const {
+    const bool mirrored = symmetry != Symmetry::none, hermitian = symmetry == Symmetry::hermitian;
+    for (int64 b = begin; b < end; ++b) {
+      if ((b - begin) % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
+      for_each_run(a, b, [&](int64 offset, Mask rows, const U* value) {
+        for_each_row(rows, [&](int i) {
+          const int64 row = kMaskRows * b + i;
+          if (mirrored) visit(row + offset)(row, *value);
+          if (!mirrored || offset != 0) visit(row)(row + offset, conjugate_if(hermitian, *value));
+          ++value;
+        });
+      });
+    }
+  }
+};
+
 template <class U, class V>
 struct BlockMatvec {
   using T = Product<U, V>;
@@ -23,25 +63,9 @@ struct BlockMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const auto a = Mdia<U>::of(m);
     if (in_order(*m.structure, op)) return gather(a, op.conjugated, alpha, x, beta, y);
-    const Symmetry symmetry = m.structure->symmetry();
-    const bool mirrored = symmetry != Symmetry::none;
-    const bool hermitian = symmetry == Symmetry::hermitian;  // the transpose is the conjugate
-    const auto range_begin = [&](int64 ranges, int64 k) {
-      return border(a.blocks(), work_before(a, a.blocks()), ranges, k, [&](int64 b) { return work_before(a, b); });
-    };
-    const auto traverse = [&](int64 begin, int64 end, const auto& visit) {
-      for (int64 b = begin; b < end; ++b) {
-        if ((b - begin) % kPerCheckpoint == kPerCheckpoint - 1) checkpoint();
-        for_each_run(a, b, [&](int64 offset, Mask rows, const U* value) {
-          for_each_row(rows, [&](int i) {
-            const int64 row = kMaskRows * b + i;
-            if (mirrored) visit(row + offset)(row, *value);
-            if (!mirrored || offset != 0) visit(row)(row + offset, conjugate_if(hermitian, *value));
-            ++value;
-          });
-        });
-      }
-    };
+    const bool mirrored = m.structure->symmetry() != Symmetry::none;
+    const bool hermitian = m.structure->symmetry() == Symmetry::hermitian;  // the transpose is the conjugate
+    const MaskedEntries<U> entries{a, m.structure->symmetry()};
     const bool conj = op.conjugated != (hermitian && op.transposed);
     if constexpr (real) {
       const auto add = [&](int64 begin, int64 end, const V* in, T* to) {
@@ -50,24 +74,15 @@ struct BlockMatvec {
           mirrored ? add_block<true>(a, b, in, to) : add_block<false>(a, b, in, to);
         }
       };
-      scatter<U, V>(m, conj, alpha, x, beta, y, range_begin, traverse, kMargin, add);
+      scatter<V>(entries, m, conj, alpha, x, beta, y, kMargin, add);
     } else {
-      scatter<U, V>(m, conj, alpha, x, beta, y, range_begin, traverse, kMargin);
+      scatter<V>(entries, m, conj, alpha, x, beta, y, kMargin);
     }
   }
 
  private:
-  static constexpr int64 kPerCheckpoint = 1 << 12;   // blocks between two calls of checkpoint()
   static constexpr int64 kAhead = 2048 / sizeof(U);  // prefetch distance in values
   static constexpr int64 kMargin = 7;  // eight elements of y are updated at once, at least one of which has an entry
-
-  static int64 work_before(const Mdia<U>& a, int64 block) { return a.begin[block] + block * (kMaskRows + a.diagonals); }
-
-  // Calls visit(offset, rows, values) for each diagonal that has elements in a block.
-  template <class F>
-  [[gnu::always_inline]] static void for_each_run(const Mdia<U>& a, int64 block, const F& visit) {
-    for_each_diagonal(a, block, [&](int64 d, Mask rows, const U* value) { visit(a.offsets[d], rows, value); });
-  }
 
   static bool can_overread(const Mdia<U>& a, const U* value) {
     return !std::is_same_v<U, V> || value - a.values <= a.overread_limit();

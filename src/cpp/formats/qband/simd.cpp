@@ -36,19 +36,18 @@ struct QuasiBandMatvec {
       const int64* const order = r.rows.order.data ? r.rows.order.as<int64>() : nullptr;
       const Update<T> update(r.alpha, 1.0);
       const int64 x_step = r.x.row_stride, y_step = r.y.row_stride;
-      const bool plain = !order && !r.conj && update.add && x_step == 1 && y_step == 1;
       for (int64 c = 0; c < r.x.cols; ++c) {
         const V* const in = r.x.template as<V>() + c * r.x.col_stride;
         T* const out = r.y.template as<T>() + c * r.y.col_stride;
         const auto product = [=, conj = r.conj](const U& value, int64 j) {
           return multiply(conjugate_if(conj, value), in[j * x_step]);
         };
-        const auto put = [=, &update](int64 i, T sum) { update.one(out + i * y_step, sum); };
-        if (plain) {  // the common case has its own loop
-          sum_rows(
-              r.rows, first, last, r.values, [=](const U& value, int64 j) { return multiply(value, in[j]); },
-              [=](int64 i, T sum) { out[i] += sum; });
-        } else if (order) {
+        const auto put = [=, &update](int64 i, T sum) {
+          T* const to = out + i * y_step;
+          if (update.add) *to += sum;
+          else update.one(to, sum);
+        };
+        if (order) {
           const auto at_position = [=, values = r.values](int64 position, int64 j) {
             return product(values[position], j);
           };

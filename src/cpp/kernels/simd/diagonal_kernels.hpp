@@ -1,4 +1,4 @@
-// The kernels for dia, hm and cdm; the table of each format lists those that it offers.
+// The kernels for dia, hm and cdm, which have the same table.
 #pragma once
 
 #include "core/plan.hpp"

@@ -158,13 +158,18 @@ struct MatvecRowTiles {
     } while (t < end);
   }
 
+  // Uncommon pairs of types are multiplied by one column after another.
+  static constexpr bool kSeveralColumns = sizeof(Real<U>) == sizeof(Real<V>) || !is_complex<T>;
+
   static void columns(Streams<U, V>& s, const Dense& x, const Dense& y, const Term* begin, const Term* end, int64 first,
                       int64 last) {
     s.v_stride = x.col_stride;
     s.out_stride = y.col_stride;
     int64 c = 0;
-    for (; c + 4 <= x.cols; c += 4) run_columns<4>(s, x, y, c, begin, end, first, last);
-    for (; c + 2 <= x.cols; c += 2) run_columns<2>(s, x, y, c, begin, end, first, last);
+    if constexpr (kSeveralColumns) {
+      for (; c + 4 <= x.cols; c += 4) run_columns<4>(s, x, y, c, begin, end, first, last);
+      for (; c + 2 <= x.cols; c += 2) run_columns<2>(s, x, y, c, begin, end, first, last);
+    }
     for (; c < x.cols; ++c) run_columns<1>(s, x, y, c, begin, end, first, last);
   }
 

@@ -3,7 +3,8 @@
 //
 // The terms of a sum are ordered so that those which cover a complete tile are consecutive. The tile processes these
 // terms in vectors, and adds the few terms that begin or end inside it value by value. If a term begins or ends in a
-// tile, a narrower tile is used, down to one vector.
+// tile, a narrower tile is used, down to one vector. Widths are 8, 2 and 1 vectors, or 4 and 1: more would hardly be
+// faster, and compile slowly.
 #pragma once
 
 #include <algorithm>
@@ -115,18 +116,20 @@ class RowTiles {
         return;
       }
       int vectors = N;  // the widest tile that fits and in which no term begins or ends, or one vector
-      while (vectors * step > rest) vectors /= 2;
-      for (w.move(i, vectors * step); vectors > 1 && w.ragged(); w.move(i, vectors * step)) vectors /= 2;
+      while (vectors * step > rest) vectors = narrower(vectors);
+      for (w.move(i, vectors * step); vectors > 1 && w.ragged(); w.move(i, vectors * step)) vectors = narrower(vectors);
       full_tile<N>(vectors, s, w, i);
       i += vectors * step;
     }
   }
 
  private:
+  static constexpr int narrower(int vectors) { return std::max(1, vectors / 4); }
+
   template <int Vectors>
   [[gnu::always_inline]] static void full_tile(int vectors, const S& s, const Window& w, int64 i) {
     if (vectors == Vectors) return tile<Vectors>(s, w, i);
-    if constexpr (Vectors > 1) full_tile<Vectors / 2>(vectors, s, w, i);
+    if constexpr (Vectors > 1) full_tile<narrower(Vectors)>(vectors, s, w, i);
   }
 
   template <int Vectors>

@@ -31,24 +31,17 @@ void begin_sums(Scalar beta, T* out, int64 count) {
   for (int64 i = 0; update.reads && i < count; ++i) update.one(out + i, T{});
 }
 
-// out[i] += scale * u[i] v[i] for first <= i < last. The common cases have separate loops, written so that the compiler
-// does not create one for every combination of flags.
+// out[i] += scale * u[i] v[i] for first <= i < last. Only a factor of 1 has loops without branches.
 template <class U, class V, class T>
 void add_products(const Factor<T>& scale, const U* u, bool conj_u, const V* v, bool conj_v, T* out, int64 first,
                   int64 last) {
-  const auto add = [&](const auto& product) {
-    if (scale.one()) {
-      for (int64 i = first; i < last; ++i) out[i] += product(i);
-    } else if (scale.real()) {
-      for (int64 i = first; i < last; ++i) out[i] += scale.real_part() * product(i);
-    } else {
-      for (int64 i = first; i < last; ++i) out[i] += scale.value() * product(i);
-    }
-  };
-  if (is_complex<T> && (conj_u || conj_v)) {
-    add([=](int64 i) { return multiply(conjugate_if(conj_u, u[i]), conjugate_if(conj_v, v[i])); });
+  const auto product = [=](int64 i) { return multiply(conjugate_if(conj_u, u[i]), conjugate_if(conj_v, v[i])); };
+  if (!scale.one()) {
+    for (int64 i = first; i < last; ++i) out[i] += scale * product(i);
+  } else if (is_complex<T> && (conj_u || conj_v)) {
+    for (int64 i = first; i < last; ++i) out[i] += product(i);
   } else {
-    add([=](int64 i) { return multiply(u[i], v[i]); });
+    for (int64 i = first; i < last; ++i) out[i] += multiply(u[i], v[i]);
   }
 }
 

@@ -188,14 +188,18 @@ template <class T>
 template <class T, class Vec, int K, int N, class Out>
 [[gnu::always_inline]] inline void put_vectors(const Update<T>& update, const Vec (&sums)[K][N], const Out& out) {
   using R = Real<T>;
-  constexpr int lanes = sizeof(Vec) / sizeof(R);
-  if constexpr (is_complex<T>) {
-    if (!update.alpha.real() || !update.beta.real()) {  // calls at the end, so that no register is live across them
-      T scaled[K][N * lanes / 2];
-      std::memcpy(scaled, sums, sizeof scaled);
-      for (int k = 0; k < K; ++k) put_sums(update, out(k), scaled[k], N * lanes / 2);
-      return;
+  constexpr int lanes = sizeof(Vec) / sizeof(R), count = N * sizeof(Vec) / sizeof(T);
+  const bool real = update.alpha.real() && update.beta.real();
+  const bool common = update.plain || (update.reads && real);
+  if (!common) {  // calls at the end, so that no register is live across them
+    T scaled[K][count];
+#pragma GCC unroll 4
+    for (int k = 0; k < K; ++k) {  // not by memcpy, which would need the sums in memory
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) store(reinterpret_cast<R*>(scaled[k]) + j * lanes, sums[k][j]);
     }
+    for (int k = 0; k < K; ++k) put_sums(update, out(k), scaled[k], count);
+    return;
   }
   const R alpha = update.alpha.real_part(), beta = update.beta.real_part();
 #pragma GCC unroll 4
@@ -204,12 +208,9 @@ template <class T, class Vec, int K, int N, class Out>
     if (update.plain) {
 #pragma GCC unroll 8
       for (int j = 0; j < N; ++j) store(to + j * lanes, sums[k][j]);
-    } else if (update.reads) {
-#pragma GCC unroll 8
-      for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j] + beta * load<R, lanes>(to + j * lanes));
     } else {
 #pragma GCC unroll 8
-      for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j]);
+      for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j] + beta * load<R, lanes>(to + j * lanes));
     }
   }
 }

@@ -1,5 +1,4 @@
-// The kernels of hm on the CPU, the default first. The diagonal formats share their loops.
-#include "formats/hm/layout.hpp"
+// The kernels of dia, hm and cdm on the CPU, the default first.
 #include "kernels/simd/diagonal_kernels.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
@@ -12,6 +11,7 @@ static FormatKernels kernel_table() {
           {{"blocked", chain_blocked()}, chain_steps()},
           choose_diagonal_matmul};
 }
-static const RegisterKernels registered("hm", kIsa, kernel_table);
+static const RegisterKernels dia("dia", kIsa, kernel_table), hm("hm", kIsa, kernel_table),
+    cdm("cdm", kIsa, kernel_table);
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

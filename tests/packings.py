@@ -11,9 +11,9 @@ FORMATS = pytest.mark.parametrize("format", DIAGONAL)
 def toeplitz(n, offsets, dtype):
     """Return a matrix with one value on each of these diagonals."""
     values = random(len(offsets), dtype, "toeplitz", n)
-    kept = [(k, v) for k, v in zip(offsets, values, strict=True) if abs(k) < n]
+    inside = [(k, v) for k, v in zip(offsets, values, strict=True) if abs(k) < n]
     return sp.csr_array(
-        sum((v * sp.eye_array(n, k=k, dtype=dtype) for k, v in kept), sp.csr_array((n, n), dtype=dtype))
+        sum((v * sp.eye_array(n, k=k, dtype=dtype) for k, v in inside), sp.csr_array((n, n), dtype=dtype))
     )
 
 
@@ -93,7 +93,7 @@ def narrow_dtype(name):
 
 def rounded(a, narrow):
     """Return a SciPy matrix with its values rounded to 16 bits, in float64."""
-    made = sp.csr_array(a)
+    result = sp.csr_array(a)
     return sp.csr_array(
-        (made.data.astype(narrow_dtype(narrow)).astype(float), made.indices, made.indptr), shape=a.shape
+        (result.data.astype(narrow_dtype(narrow)).astype(float), result.indices, result.indptr), shape=a.shape
     )

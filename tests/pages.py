@@ -55,7 +55,7 @@ def examples_of(text, path):
 
 
 def run_examples(test):
-    """Run the examples of a `doctest.DocTest`; what they print beside the expected is the message of the failure."""
+    """Run the examples of a `doctest.DocTest`; the message of a failure is what they print and what was expected."""
     report = []
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     runner.run(test, out=report.append)

@@ -74,7 +74,7 @@ SHOWN = {  # what a reader must get to see
         "PySCF, no matrix",
     ],
 }
-NEEDS = {"06_molecule": "pyscf.mcscf"}  # beside the extras of the tests
+NEEDS = {"06_molecule": "pyscf.mcscf"}  # in addition to the extra `test`
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 

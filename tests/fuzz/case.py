@@ -31,7 +31,7 @@ class Case:
         return "; ".join(" ".join(map(str, words)) for words in self._notes)
 
     def chance(self, probability: float) -> bool:
-        """Return True in that share of the cases."""
+        """Return True with this probability."""
         return self.chance_of.random() < probability
 
     def pick(self, choices: Any) -> Any:

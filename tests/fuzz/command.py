@@ -1,4 +1,4 @@
-"""The command line: which families run, for how long, and what is told of them."""
+"""The command line: which families run, for how long, and what is printed."""
 
 import argparse
 import os
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=30, help="how long; 30 by default")
     parser.add_argument("--cases", type=int, help="run so many of each family, however long they take")
     parser.add_argument("--case", type=int, help="run the case of this number (or --cases from there) and tell of it")
-    parser.add_argument("--device", default="cpu", help="where operations take place: cpu (the default) or cuda")
+    parser.add_argument("--device", default="cpu", help="the device of the operations: cpu (the default) or cuda")
     return parser
 
 

@@ -16,7 +16,7 @@ def offsets_in(shape):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["float32", "complex128", "float16"])
-def test_scipys_call_with_its_alignment_said(shape, dtype, device):
+def test_scipys_call_with_its_alignment(shape, dtype, device):
     offsets = offsets_in(shape)
     data = random((len(offsets), shape[1]), "complex128" if dtype == "complex128" else "float32", shape).astype(dtype)
     expected = sp.dia_array((data.astype("complex128"), offsets), shape=shape).toarray()

@@ -125,8 +125,8 @@ def test_spread_is_the_sum_over_pairs():
     assert sorted(k for first, last in found for k in range(first, last + 1)) == chosen.tolist()
     middles = [(first + last) / 2 for first, last in found]
     spread = sum(abs(a - b) for a, b in combinations(middles, 2)) / 500 * 100
-    made = bands.properties((500, 500), chosen, np.ones(len(chosen), int), chosen)
-    assert made.band_spread == pytest.approx(spread) and made.band_count == len(found) > 50
+    result = bands.properties((500, 500), chosen, np.ones(len(chosen), int), chosen)
+    assert result.band_spread == pytest.approx(spread) and result.band_count == len(found) > 50
 
 
 def test_lengths():

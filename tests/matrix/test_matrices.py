@@ -35,9 +35,9 @@ def test_read(real, request):
     head = (FOLDER / "MANIFEST.tsv").read_text().splitlines() if (FOLDER / "MANIFEST.tsv").exists() else []
     name = request.node.callspec.params["real"].name.split(".")[0]
     for line in head[1:]:
-        told = line.split("\t")
-        if told[0] == name:
-            assert (str(A.shape[0]), str(A.shape[1])) == (told[1], told[2])
+        fields = line.split("\t")
+        if fields[0] == name:
+            assert (str(A.shape[0]), str(A.shape[1])) == (fields[1], fields[2])
 
 
 @pytest.mark.parametrize("format", ds.formats())

@@ -36,9 +36,9 @@ def test_one_number(format, dtype):
             if not -m < k < n:
                 continue
             A, dense = ds.array(a, format).asformat(format, **layout), a.toarray()
-            kept = set_in_both(A, dense, 2.5, k)
-            assert kept == (k == 0 or A.symmetry == layout.get("symmetry")), (name, k)
-            assert kept or layout.get("symmetry"), (name, k)
+            packed = set_in_both(A, dense, 2.5, k)
+            assert packed == (k == 0 or A.symmetry == layout.get("symmetry")), (name, k)
+            assert packed or layout.get("symmetry"), (name, k)
             count += 1
     assert count > 50
 
@@ -72,7 +72,7 @@ def test_the_main_diagonal_of_symmetric_storage(format):
 
 
 @FORMATS
-def test_what_is_stored_is_written_where_it_is(format):
+def test_stored_elements_are_written_in_place(format):
     A = ds.array(ds.gallery.tridiagonal(12), format).asformat(format, symmetry="symmetric")
     view, matrix, values = A.conj(), A._matrix, A.values
     A.setdiag(7.0)

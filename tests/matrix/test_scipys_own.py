@@ -55,13 +55,13 @@ base.sparse_may_share_memory = share_memory
 def filled(make):
     """Return a constructor of matrices in which every element is stored."""
 
-    def made(*args, **options):
+    def full_matrix(*args, **options):
         a = make(*args, **options)
         full = type(a)(np.ones(a.shape, a.dtype))
         full[:, :] = a.toarray()
         return full
 
-    return made
+    return full_matrix
 
 
 def classes(format):

@@ -70,10 +70,10 @@ def with_gaps(a):
     i = np.arange(a.shape[0])
     lengths = np.diff(a.indptr)
     first = np.repeat(a.indptr[:-1], lengths)
-    kept = np.repeat((i % 97 != 5) & (i // 1000 % 13 != 4), lengths)
-    kept &= ~((np.repeat(i % 61, lengths) == 7) & (np.arange(a.nnz) - first == 1))
+    chosen = np.repeat((i % 97 != 5) & (i // 1000 % 13 != 4), lengths)
+    chosen &= ~((np.repeat(i % 61, lengths) == 7) & (np.arange(a.nnz) - first == 1))
     coo = a.tocoo()
-    return sp.csr_array((coo.data[kept], (coo.row[kept], coo.col[kept])), shape=a.shape)
+    return sp.csr_array((coo.data[chosen], (coo.row[chosen], coo.col[chosen])), shape=a.shape)
 
 
 SYMMETRIC = {
@@ -134,7 +134,7 @@ def test_one_entry_breaks_a_symmetry(name, threads):
 
 @pytest.mark.parametrize("name", SYMMETRIC)
 def test_stored_zeros_count_for_no_symmetry(name, threads):
-    """Zeros of either sign, in both places, and in one whose mirror image is not stored."""
+    """Zeros of either sign, in both triangles, and in one of them only."""
     a = sp.csr_array(SYMMETRIC[name]())
     a.sort_indices()
     row = np.repeat(np.arange(a.shape[0]), np.diff(a.indptr))

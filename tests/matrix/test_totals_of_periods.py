@@ -23,11 +23,11 @@ def in_full(packed):
     return packed.unpacked().tocsr()
 
 
-def same(made, expected, scale=None):
+def same(result, expected, scale=None):
     """Whether two numbers are the same up to rounding, infinities and what is no number exactly."""
     tolerance = 64 * np.finfo(np.asarray(expected).dtype).eps
-    close = np.isclose(made, expected, rtol=tolerance, atol=tolerance * (scale or 0), equal_nan=True)
-    return bool(close) and np.asarray(made).dtype == np.asarray(expected).dtype
+    close = np.isclose(result, expected, rtol=tolerance, atol=tolerance * (scale or 0), equal_nan=True)
+    return bool(close) and np.asarray(result).dtype == np.asarray(expected).dtype
 
 
 def check(A, orders=ORDERS):
@@ -138,7 +138,7 @@ def test_sums_that_would_overflow_on_the_way():
 
 
 def test_memory_follows_the_period():
-    """In full these diagonals take 80 MB; of the sums of rows some are made at a time."""
+    """In full these diagonals take 80 MB; the sums of rows are computed some at a time."""
     n, period = 2 * 10**6, 20_000
     A = ds.diags({k: np.arange(float(period)) for k in (-7, -1, 0, 1, 7)}, shape=(n, n), period=period)
     calls = [lambda order=order: ds.norm(A, order) for order in ORDERS]

@@ -122,7 +122,7 @@ def test_sorting_leaves_repeated_entries_apart(format):
 
 
 @INDEXED
-def test_what_is_said_of_the_order_has_to_be_true(format):
+def test_flags_of_the_order_have_to_be_true(format):
     A = both(format)[0]
     names = ["has_canonical_format"] + ["has_sorted_indices"] * (format != "coo")
     for name in names:

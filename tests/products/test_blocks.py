@@ -13,6 +13,7 @@ from cases import (
     holding,
     kernel_of,
     matrix,
+    matvec,
     ours,
     random,
     to_device,
@@ -68,7 +69,7 @@ def test_widths(device, format, kernel, dtype):
             for k in WIDTHS:
                 for order in "CF":
                     x = np.asarray(random((V.shape[1], k), dtype, name), order=order)
-                    y = to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
+                    y = matvec(V, x, kernel, device)
                     check_matvec(y, name, dtype, op, x, f"{name}: {op}(A) times {x.shape} in {order} order")
 
 
@@ -79,7 +80,7 @@ def test_blocks_across_tasks(device, format, kernel):
             V = VIEWS[op](ours("big 20000", format, dtype, device))
             for order in "CF":
                 x = np.asarray(random((V.shape[1], k), dtype, "big"), order=order)
-                y = to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
+                y = matvec(V, x, kernel, device)
                 check_matvec(y, "big 20000", dtype, op, x, f"{op}(A) times {x.shape} in {order} order")
 
 
@@ -92,7 +93,7 @@ def test_layouts_of_x(device, format, kernel):
                 dense = random((V.shape[1],) if k is None else (V.shape[1], k), dtype, "x")
                 x = LAYOUTS[layout](dense)
                 assert np.array_equal(x, dense) and x.dtype == dtype
-                y = to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
+                y = matvec(V, x, kernel, device)
                 check_matvec(y, name, dtype, op, dense, f"{name}: {op}(A) times k={k}, {layout}")
 
 
@@ -127,10 +128,10 @@ def base_of(array):
 def misaligned(a):
     """Return a copy of an array that starts in the middle of an element."""
     memory = np.zeros(a.nbytes + 1, np.uint8)
-    made = memory[1:].view(a.dtype).reshape(a.shape)
-    made[...] = a
-    assert not made.flags.aligned
-    return made
+    result = memory[1:].view(a.dtype).reshape(a.shape)
+    result[...] = a
+    assert not result.flags.aligned
+    return result
 
 
 @pytest.mark.parametrize("format", ds.formats())
@@ -150,7 +151,7 @@ def test_misaligned_arrays(format):
     options = {"align": "row"} if format == "dia" else {}
     B = getattr(ds, f"{format}_array")(given, shape=(33, 33), **options)
     assert np.array_equal(B @ x, A @ x) and B.values.flags.aligned
-    if format in ("dia", "hm", "cdm"):
+    if format in DIAGONAL:
         b = ds.batch_array(misaligned(np.stack([A.values, A.values])), A)
         assert np.array_equal(b @ misaligned(x), np.stack([A @ x, A @ x]))
 
@@ -203,18 +204,18 @@ def test_out_may_overlap_x(device, format, kernel):
         for x_first in (True, False):
             whole = random(n + shift, "float64", shift)
             x, out = (whole[:n], whole[shift:]) if x_first else (whole[shift:], whole[:n])
-            kept = x.copy()
+            original = x.copy()
             A.matvec(x, out=out, kernel=kernel)
-            check_matvec(out, "random diagonals 127", "float64", "N", kept, f"out overlaps x by {n - shift}")
+            check_matvec(out, "random diagonals 127", "float64", "N", original, f"out overlaps x by {n - shift}")
 
 
 @cells("matvec", devices=["cpu"])
 def test_out_may_be_the_transpose_of_x(device, format, kernel):
     A = ours("banded 9", format, "float64")
     x = random((9, 9), "float64")
-    kept = x.copy()
+    original = x.copy()
     A.matvec(x, out=x.T, kernel=kernel)
-    check_matvec(x.T.copy(), "banded 9", "float64", "N", kept, "out is x.T")
+    check_matvec(x.T.copy(), "banded 9", "float64", "N", original, "out is x.T")
 
 
 @cells("matvec", DIAGONAL, ["cpu"])

@@ -131,7 +131,7 @@ def test_c_of_another_dtype_and_format(format, format_c):
 
 
 @CELLS
-def test_complex_scalars_on_real_values_keep_their_imaginary_part(device, format, kernel):
+def test_complex_scalars_on_real_values_give_complex_results(device, format, kernel):
     a = matrix("banded 9", "float64")
     A = ds.array(a, format, device=device)
     for scalars in ({"alpha": 1j}, {"alpha": 1 + 2j}, {"c": A, "beta": 1j}):
@@ -206,7 +206,7 @@ def test_scipy_operands_on_either_side(format):
 
 
 @CELLS
-def test_zeros_of_cancellation_stay_stored(device, format, kernel):
+def test_zeros_from_cancellation_stay_stored(device, format, kernel):
     a, b = np.array([[1.0, 1.0], [0, 0]]), np.array([[1.0, 0], [-1.0, 1.0]])
     C = ds.array(a, format, device=device).matmul(ds.array(b, format, device=device), kernel=kernel)
     assert np.array_equal(C.toarray(), a @ b) and C.toarray()[0, 0] == 0
@@ -239,7 +239,7 @@ def test_real_factors_meet_infinities_as_they_are(device, format, kernel):
         A, B = (ds.array(a, format, device=device) for a in (2 * np.eye(70, dtype=values), infinite))
         assert np.array_equal(A.matmul(B, kernel=kernel).to("cpu").diagonal(), expected)
         assert np.array_equal(A.matmul(B.conj(), kernel=kernel).to("cpu").diagonal(), expected.conj())
-        if values == "float64":  # a narrower operand stands on the left
+        if values == "float64":  # a narrower left operand
             assert np.array_equal(B.matmul(A, kernel=kernel).to("cpu").diagonal(), expected)
 
 
@@ -283,8 +283,8 @@ def test_a_product_that_cdm_does_not_hold_is_hm(device):
     square, tall = np.arange(25.0).reshape(5, 5), np.arange(15.0).reshape(5, 3)
     A, B = ds.cdm_array(square, device=device), ds.dia_array(tall, device=device)
     plan = ds.plan_matmul(A, B)
-    for made in (A @ B, plan(), ds.matmul(A, B), ds.matmul(A, B, c=B, beta=2.0) - 2 * B):
-        assert made.format == "hm" and np.array_equal(made.toarray(), square @ tall)
+    for result in (A @ B, plan(), ds.matmul(A, B), ds.matmul(A, B, c=B, beta=2.0) - 2 * B):
+        assert result.format == "hm" and np.array_equal(result.toarray(), square @ tall)
     assert plan.format == "hm" and ds.forecast("matmul", A, B).result_nbytes == (A @ B).nbytes
     with raises(ValueError, "CDM", "square", "5 x 3"):
         ds.matmul(A, B, format="cdm")

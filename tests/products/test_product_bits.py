@@ -27,9 +27,9 @@ def far_apart(offsets, dtype, seed=0):
     return sp.diags_array(values, offsets=offsets, shape=(N, N)).tocsr().astype(dtype)
 
 
-def bits(made):
+def bits(result):
     """Return the bits of what is stored, of a matrix on any device."""
-    parts = made.to("cpu").parts()
+    parts = result.to("cpu").parts()
     return b"".join(parts[name].tobytes() for name in sorted(parts))
 
 

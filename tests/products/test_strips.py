@@ -15,9 +15,9 @@ FORMATS = pytest.mark.parametrize("format", DIAGONAL)
 def matrix(rows, cols, offsets, seed=0):
     """Return a SciPy array with random values on these diagonals, as far as they are inside the matrix."""
     random = np.random.default_rng([rows, cols, seed])
-    kept = [k for k in offsets if -rows < k < cols]
-    return sp.csr_array(sp.diags_array([random.standard_normal(max(rows, cols)) for _ in kept], offsets=kept,
-                                       shape=(rows, cols)) if kept else sp.csr_array((rows, cols)))  # fmt: skip
+    inside = [k for k in offsets if -rows < k < cols]
+    return sp.csr_array(sp.diags_array([random.standard_normal(max(rows, cols)) for _ in inside], offsets=inside,
+                                       shape=(rows, cols)) if inside else sp.csr_array((rows, cols)))  # fmt: skip
 
 
 def around(low, high, *more):
@@ -87,7 +87,7 @@ def test_a_plan_of_a_dense_matrix_needs_no_room_for_its_pairs(format):
     np.testing.assert_array_equal(plan().toarray(), np.full((500, 500), 500.0))
 
 
-def test_a_plan_of_many_pairs_is_refused_by_what_it_would_take():
+def test_a_plan_of_too_many_pairs_is_refused_with_its_bytes():
     """Scattered diagonals are kept pair by pair, strips are not."""
     offsets = np.arange(-2200, 2200, 2)
     scattered = ds.hm_array(sp.diags_array(np.ones((offsets.size, 1)), offsets=offsets, shape=(4400, 4400)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, MULTIPLYING, at_night, holding, matrix, ours, random
+from cases import DTYPES, EACH_DIAGONAL, MULTIPLYING, at_night, holding, matrix, ours, random
 from oracle import assert_within, long, longest_row
 
 import diagsparse as ds
@@ -89,16 +89,16 @@ def test_one_triangle_stores_one_triangle(format):
         assert sorted(make(A, full, triangle="upper").offsets) == list(range(127))
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 @pytest.mark.parametrize("triangle", ["lower", "upper"])
 def test_a_plan_of_one_triangle(format, triangle):
     A = ours("banded 9", format)
     plan, C = ds.plan_matmul(A, A.T, triangle=triangle), ds.syrk(A, triangle=triangle)
     assert plan.offsets.tolist() == sorted(C.offsets) and plan.nbytes == C.nbytes
-    made = plan()
-    assert np.array_equal(made.toarray(), C.toarray())
+    result = plan()
+    assert np.array_equal(result.toarray(), C.toarray())
     twice = A * 2
-    assert plan(twice, twice.T, out=made) is made and np.array_equal(made.toarray(), 4 * C.toarray())
+    assert plan(twice, twice.T, out=result) is result and np.array_equal(result.toarray(), 4 * C.toarray())
     entries = ds.plan_matmul(A, A.T, triangle=triangle, format="csr")()
     assert entries.format == "csr" and np.array_equal(entries.toarray(), C.toarray())
 

@@ -1,4 +1,4 @@
-"""Fixtures that every test file shares, and what the tiers of tests need of pytest: see CONTRIBUTING.md."""
+"""Fixtures common to all test files, and the selection of test tiers (see CONTRIBUTING.md)."""
 
 import os
 import re
@@ -32,6 +32,19 @@ def pytest_ignore_collect(collection_path, config):
     return (tier == "quick" and "mark.quick" not in text) or ("not nightly" in tier and bool(nightly)) or None
 
 
+def pytest_collection_modifyitems(config, items):
+    """Without a GPU, deselect the tests that need one, unless there are no others: to skip thousands takes long."""
+    gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if not ds.cuda_available() and len(gpu) < len(items):
+        items[:] = [item for item in items if not item.get_closest_marker("gpu")]
+        config.hook.pytest_deselected(items=gpu)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not ds.cuda_available():
+        terminalreporter.write_line(f"{NO_CUDA}: tests that need one did not run")
+
+
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request):
     """Every device that this machine has; a test that takes it runs on each."""
@@ -49,7 +62,7 @@ def restored_threads():
 
 
 def matrix_folder() -> Path | None:
-    """Return the folder of real matrices: DIAGSPARSE_MATRICES, or `matrices/` in a folder beside the repository."""
+    """Return the folder of real matrices: DIAGSPARSE_MATRICES, or `matrices/` in a folder next to the repository."""
     if "DIAGSPARSE_MATRICES" in os.environ:
         found = [Path(os.environ["DIAGSPARSE_MATRICES"])]
     else:

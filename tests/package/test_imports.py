@@ -55,20 +55,20 @@ def floor(name):
     return 0 if folder == "_version" else FLOORS.index(folder) if folder in FLOORS else len(FLOORS)
 
 
-def test_what_is_seen():
+def test_the_parser_finds_every_kind():
     assert "diagsparse._matrix.registry" in GRAPH["diagsparse._matrix.base"]
     assert "diagsparse._backends.backend" in GRAPH["diagsparse._products.plans"]
     assert len(GRAPH) > 60
 
 
-def test_no_circles():
+def test_no_import_cycles():
     try:
         TopologicalSorter(GRAPH).prepare()
     except CycleError as error:
         pytest.fail(" <- ".join(error.args[1]))
 
 
-def test_calls_go_down():
+def test_imports_go_down():
     up = [f"{name} imports {other}" for name, found in GRAPH.items() for other in found if floor(other) > floor(name)]
     assert not up, up
 

@@ -59,7 +59,7 @@ def test_ordinary_use_runs():
     assert runpy.run_path(str(FILES[0]))["same"]
 
 
-def test_what_some_formats_have_is_what_types_say():
+def test_attributes_of_some_formats_agree_with_the_types():
     matrices = [getattr(ds, f"{format}_array")(np.eye(2)) for format in ds.formats()]
     some = {name for A in matrices for name in dir(A) if name[0] != "_" and name not in dir(SparseArray)}
     assert set(vars(SomeFormats)["__annotations__"]) == some - {"format"} | {f"to{name}" for name in ds.formats()}

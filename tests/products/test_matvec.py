@@ -192,18 +192,17 @@ def test_the_padding_of_a_layout_is_never_read(device, format, kernel):
 
 
 @cells("matvec", devices=["cpu"])
-def test_same_bits_for_any_number_of_threads(device, format, kernel):
-    for dtype in DTYPES:
-        A = ours("big 20000", format, dtype)
-        x = random(A.shape[1], dtype)
-        blocks = [x, np.stack([x, x[::-1], 2 * x], axis=1), np.asfortranarray(np.stack([x, -x, 3 * x, x], axis=1))]
-        for V in (A, A.T, A.H):
-            for block in blocks:
-                results = []
-                for threads in (1, 2, 3, 4, 7):
-                    ds.set_num_threads(threads)
-                    results.append(V.matvec(block, kernel=kernel_of(V, kernel)).tobytes())
-                assert len(set(results)) == 1, (dtype, block.shape, block.flags.c_contiguous)
+@EACH_DTYPE
+def test_same_bits_for_any_number_of_threads(device, format, kernel, dtype):
+    A = ours("big 20000", format, dtype)
+    x = random(A.shape[1], dtype)
+    blocks = [x, np.stack([x, x[::-1], 2 * x], axis=1), np.asfortranarray(np.stack([x, -x, 3 * x, x], axis=1))]
+    for V, block in product((A, A.T, A.H), blocks):
+        results = []
+        for threads in (1, 2, 3, 4, 7):
+            ds.set_num_threads(threads)
+            results.append(V.matvec(block, kernel=kernel_of(V, kernel)).tobytes())
+        assert len(set(results)) == 1, (block.shape, block.flags.c_contiguous)
 
 
 @CELLS

@@ -55,6 +55,10 @@ def test_linear_systems(format, solver):
     for A in (ds.array(a, format), ds.array(sp.csr_array(a.T), format).T):
         x, info = getattr(sla, solver)(A, B, rtol=1e-10, **options)
         assert info == 0 and np.linalg.norm(a @ x - B) <= 1e-8 * np.linalg.norm(B)
+
+
+@FORMATS
+def test_a_complex_system_with_a_preconditioner(format):
     x, info = sla.gmres(ds.array(HERMITIAN, format), B + 1j, rtol=1e-10, atol=0, M=sp.eye_array(N) / 4)
     assert info == 0 and np.linalg.norm(HERMITIAN @ x - B - 1j) <= 1e-8 * np.linalg.norm(B + 1j)
 

@@ -41,38 +41,38 @@ def second(name, dtype):
 @MULTIPLIED
 @pytest.mark.parametrize("trans", at_night("NTH", before="NH"))
 @pytest.mark.parametrize("triangle", TRIANGLES)
-def test_syrk(format, trans, triangle):
+@pytest.mark.parametrize("dtype", at_night(["float32", "complex128"], before=["complex128"]))
+def test_syrk(format, trans, triangle, dtype):
     for name in holding(format, NAMES):
-        for dtype in ("float32", "complex128"):
-            a, A = matrix(name, dtype), ours(name, format, dtype)
-            for kernel in A.kernels("matmul") or [None]:
-                C = ds.syrk(A, trans=trans, triangle=triangle, kernel=kernel)
-                assert C.format == format
-                check(C, [pair(a, a, trans)], f"{name} {trans} {triangle}", triangle, dtype=dtype)
-            n = C.shape[0]
-            c = second(name, dtype) @ second(name, dtype).T if trans == "N" else sp.eye_array(n, dtype=dtype)
-            c = sp.csr_array(c + np.eye(n, k=1, dtype=dtype))  # has entries in both triangles
-            for alpha, beta in ((2, None), (-0.5, 0.25)):
-                C = ds.syrk(A, ds.array(c, format), alpha=alpha, beta=beta, trans=trans, triangle=triangle)
-                scale = 1 if beta is None else beta
-                check(C, [pair(a, a, trans)], f"{name} {trans} {alpha} {beta}", triangle, alpha, scale, c, dtype)
+        a, A = matrix(name, dtype), ours(name, format, dtype)
+        for kernel in A.kernels("matmul") or [None]:
+            C = ds.syrk(A, trans=trans, triangle=triangle, kernel=kernel)
+            assert C.format == format
+            check(C, [pair(a, a, trans)], f"{name} {trans} {triangle}", triangle, dtype=dtype)
+        n = C.shape[0]
+        c = second(name, dtype) @ second(name, dtype).T if trans == "N" else sp.eye_array(n, dtype=dtype)
+        c = sp.csr_array(c + np.eye(n, k=1, dtype=dtype))  # has entries in both triangles
+        for alpha, beta in ((2, None), (-0.5, 0.25)):
+            C = ds.syrk(A, ds.array(c, format), alpha=alpha, beta=beta, trans=trans, triangle=triangle)
+            scale = 1 if beta is None else beta
+            check(C, [pair(a, a, trans)], f"{name} {trans} {alpha} {beta}", triangle, alpha, scale, c, dtype)
 
 
 @MULTIPLIED
 @pytest.mark.parametrize("trans", at_night("NTH", before="NH"))
 @pytest.mark.parametrize("triangle", TRIANGLES)
-def test_syr2k(format, trans, triangle):
+@pytest.mark.parametrize("dtype", at_night(["float64", "complex64"], before=["float64"]))
+def test_syr2k(format, trans, triangle, dtype):
     for name in holding(format, NAMES):
-        for dtype in ("float64", "complex64"):
-            a, b = matrix(name, dtype), second(name, dtype)
-            A, B = ours(name, format, dtype), ds.array(b, format)
-            pairs = [pair(a, b, trans), pair(b, a, trans)]
-            C = ds.syr2k(A, B, trans=trans, triangle=triangle)
-            assert C.format == format
-            check(C, pairs, f"{name} {trans} {triangle}", triangle, dtype=dtype)
-            c = sp.csr_array(C.toarray() + 1)
-            C = ds.syr2k(A, B, ds.array(c, "csr"), alpha=2, beta=-0.5, trans=trans, triangle=triangle)
-            check(C, pairs, f"{name} {trans} {triangle}, with C", triangle, 2, -0.5, c, dtype)
+        a, b = matrix(name, dtype), second(name, dtype)
+        A, B = ours(name, format, dtype), ds.array(b, format)
+        pairs = [pair(a, b, trans), pair(b, a, trans)]
+        C = ds.syr2k(A, B, trans=trans, triangle=triangle)
+        assert C.format == format
+        check(C, pairs, f"{name} {trans} {triangle}", triangle, dtype=dtype)
+        c = sp.csr_array(C.toarray() + 1)
+        C = ds.syr2k(A, B, ds.array(c, "csr"), alpha=2, beta=-0.5, trans=trans, triangle=triangle)
+        check(C, pairs, f"{name} {trans} {triangle}, with C", triangle, 2, -0.5, c, dtype)
 
 
 @pytest.mark.parametrize("format", ["dia", "hm"])

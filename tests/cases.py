@@ -32,7 +32,7 @@ EACH_DIAGONAL = pytest.mark.parametrize("format", DIAGONAL)
 NOT_DIAGONAL = tuple(f for f in ds.formats() if f not in DIAGONAL)
 STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._format.narrow)
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}
-BLOCK_ROWS = 8192  # rows a task of the CPU kernels takes, about, at most; BIG crosses it
+BLOCK_ROWS = 8192  # about the most rows that a task of the CPU kernels processes; BIG crosses it
 
 
 def band(m, n, offsets):

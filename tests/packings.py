@@ -1,4 +1,4 @@
-"""Matrices whose diagonals take fewer bytes: symmetric, Hermitian, periodic ones, and the options that pack them."""
+"""Matrices whose diagonals can be packed: symmetric, Hermitian, periodic ones, and the options that pack them."""
 
 import numpy as np
 import pytest

@@ -131,7 +131,7 @@ def left_out(test, reason):
             fails = True
         else:
             fails = False
-        if fails:  # said here, pytest shows no traceback, which takes long
+        if fails:  # raised here, so that pytest builds no traceback, which is slow
             pytest.xfail(reason)
         assert several, f"passes, though left out: {reason}"
 

@@ -1,4 +1,4 @@
-"""Dense arrays: values, and every way in which NumPy may keep them in memory."""
+"""Dense arrays: values, and every layout in which NumPy may store them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -55,7 +55,7 @@ def numbers(case: Case, size: Any, dtype: np.dtype, style: str | None = None) ->
 
 
 class Arranged:
-    """Values in an array that may be strided, misaligned or a window; what lies around it must stay as it is."""
+    """Values in an array that may be strided, misaligned or a window; memory around it must not change."""
 
     def __init__(self, base: np.ndarray, see: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> None:
         self.base, self._see, self.array = base, see, see(base)

@@ -82,7 +82,7 @@ def joined(case: Case) -> None:
 
 
 def _block_diag(blocks: list[np.ndarray]) -> np.ndarray:
-    """Return dense blocks along the main diagonal; SciPy takes one without columns for one without rows."""
+    """Return dense blocks along the main diagonal; SciPy confuses one without columns with one without rows."""
     shapes = np.array([block.shape for block in blocks])
     result, (row, col) = np.zeros(shapes.sum(axis=0), np.result_type(*blocks)), (0, 0)
     for block in blocks:

@@ -1,4 +1,4 @@
-"""A case: all of its chance comes from a family, a seed and a number."""
+"""A case: its random choices depend only on a family, a seed and a number."""
 
 import random
 from collections.abc import Callable

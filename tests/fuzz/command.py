@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     given = _parser().parse_args(argv)
     chosen = list(FAMILIES) if given.family == "all" else [given.family]
     if given.device != "cpu" and given.family == "all":
-        chosen = ["operations"]  # the rest is about what comes from outside, which is read on the host
+        chosen = ["operations"]  # the others are about input, which is read on the host
     cases = given.cases or (1 if given.case is not None else None)
     with TemporaryDirectory(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         processes = []

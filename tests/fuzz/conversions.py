@@ -155,7 +155,7 @@ def _require_same_packing(result: Any, A: Any) -> None:
 
 
 def packings(case: Case) -> None:
-    """Packing anew: what the values allow is kept, what they do not allow is refused."""
+    """Packing: options that the values allow are applied, others are refused."""
     drawn = draw(case, formats=DIAGONAL if case.chance(0.7) else None)
     A, exact = drawn.A, drawn.exact
     symmetry, period = case.pick([None, "symmetric", "hermitian"]), case.pick([None, 1, 2, 5])

@@ -32,7 +32,7 @@ DTYPES = (
 )
 _LISTS = [], [1, 2], [[1], [2, 3]], {}, {"a": 1}, (), range(3), slice(3)
 NO_ARRAYS = (None, 1, 1.5, "text", b"bytes", *_LISTS, object(), Ellipsis, np.float64(2))
-_HUGE = (2**40,), (2**40, 0)  # labels are read one by one, which is no hang but takes its time
+_HUGE = (2**40,), (2**40, 0)  # labels are read one by one: slow, but no hang
 
 
 def array(case: Case, a: Any) -> Any:
@@ -127,7 +127,7 @@ def _order(case: Case, a: np.ndarray) -> Any:
 
 
 def _memory(case: Case, a: np.ndarray) -> Any:
-    if a.nbytes > 1 << 24 or max(a.shape, default=0) > 1 << 20:  # it repeats itself: a copy takes its time
+    if a.nbytes > 1 << 24 or max(a.shape, default=0) > 1 << 20:  # it repeats itself: a copy is slow
         return a
     kind = case.pick(["steps", "misaligned", "read-only", "records", "Fortran", "masked", "matrix", "subclass"])
     if kind == "steps":

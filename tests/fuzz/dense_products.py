@@ -196,7 +196,7 @@ def wrong_operands(case: Case) -> None:
         del calls["an out in A's values"]  # which are too few, or of another type
     why = case.pick(list(calls))
     if why == "an unknown kernel" and not n:
-        return  # nothing is multiplied, so nobody looks
+        return  # nothing is multiplied, so nothing is validated
     kinds, call = calls[why]
     refused(kinds, call, why)
     assert out.tobytes() == before.tobytes(), "out was written to"

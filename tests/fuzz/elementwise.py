@@ -58,7 +58,7 @@ def scalars(case: Case) -> None:
         ref = functions[sign](exact)
     assert result.format == A.format, f"format {result.format}, expected {A.format}"
     expected = ref.dtype
-    if A.dtype in NARROW and ref.dtype.kind != "c":  # scaling keeps 16 bits
+    if A.dtype in NARROW and ref.dtype.kind != "c":  # scaling preserves 16 bits
         expected, ref = A.dtype, ref.astype(A.dtype).astype(np.float32)
     assert result.dtype == expected, f"dtype {result.dtype}, expected {expected}"
     close(result, ref, abs(ref), 4 if result.dtype not in NARROW else 2**17)
@@ -138,7 +138,7 @@ def reductions(case: Case) -> None:
 
 
 def zeros(case: Case) -> None:
-    """`eliminate_zeros`, in place: the values stay, and nobody else's matrix changes."""
+    """`eliminate_zeros`, in place: the values stay, and no other matrix changes."""
     drawn = draw(case, dtype=case.pick(VALUE))
     A = drawn.A.copy() if case.chance(0.5) else drawn.A * 1
     A.eliminate_zeros()

@@ -63,7 +63,7 @@ def copied(case: Case) -> tuple[Any, Drawn]:
 
 
 def stored_places(A: Any) -> np.ndarray | None:
-    """Return where a matrix stores something, as a mask; None of formats where that takes more to find out."""
+    """Return where a matrix stores something, as a mask; None for formats where that is not easily known."""
     if A.format in DIAGONAL:
         return np.isin(layouts.reach(A.shape), A.offsets)
     if A.format not in ("csr", "csc", "coo"):

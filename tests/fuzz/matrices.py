@@ -131,7 +131,7 @@ def _viewed(case: Case, drawn: Drawn, op: str) -> Drawn:
 
 
 def aligned(format: str) -> dict[str, str]:
-    """Return the options that parts of our own take."""
+    """Return the options for component arrays of ours."""
     return {"align": "row"} if format == "dia" else {}
 
 

@@ -36,7 +36,7 @@ def dense(given: Any) -> np.ndarray:
 
 
 def loose(drawn: Drawn) -> int:
-    """Return how many roundings of float64 one of the matrix's own type may take."""
+    """Return how many roundings of float64 equal one of the matrix's own type."""
     return int(np.finfo(widened(drawn.exact.dtype)).eps / np.finfo(float).eps)
 
 

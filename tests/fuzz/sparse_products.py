@@ -1,4 +1,4 @@
-"""Products of sparse matrices: `matmul` with all that it takes, plans with new values, `syrk` and `syr2k`."""
+"""Products of sparse matrices: `matmul` with all of its arguments, plans with new values, `syrk` and `syr2k`."""
 
 from typing import Any
 
@@ -116,7 +116,7 @@ def renewed(case: Case, drawn: Drawn) -> tuple[Any, Any]:
 
 
 def part_of(triangle: str | None, large: bool) -> Any:
-    """Return the function that keeps a triangle of an array, or of SciPy's where it is large."""
+    """Return the function that selects a triangle of an array, or of SciPy's matrix where it is large."""
     functions = {"lower": (np.tril, sp.tril), "upper": (np.triu, sp.triu)}
     return functions[triangle][large] if triangle else lambda c: c
 

@@ -21,7 +21,7 @@ def enter() -> None:
     """Prepare a child: little memory, so that an invented size is refused; warnings are not what is tested."""
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    if not SANITIZED:  # its shadow memory alone takes terabytes of addresses
+    if not SANITIZED:  # its shadow memory alone needs terabytes of addresses
         taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
 
@@ -45,7 +45,7 @@ def require_sound(A: Any) -> None:
     m, n = A.shape
     assert min(m, n, A.nbytes, A.nnz) >= 0 and repr(A), f"{m} x {n}, {A.nbytes} bytes, {A.nnz} stored"
     if max(m, n) > 1 << 16 or A.nnz > 1 << 20:
-        return  # sound or not, it would take too long
+        return  # valid or not, it would be too slow
     s = A.to_scipy("csr")
     s.check_format(full_check=True)
     assert s.has_canonical_format and s.shape == (m, n), f"not canonical: {A!r}"

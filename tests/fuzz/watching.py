@@ -23,7 +23,7 @@ MOST_CRASHES = 20  # after which a family gives up: each costs a new child
 
 @dataclass
 class Tally:
-    """What has come of a family so far."""
+    """The results of a family so far."""
 
     begun: float = field(default_factory=time.monotonic)
     done: int = 0
@@ -53,7 +53,7 @@ def run(plan: Any) -> Tally:
 
 
 def _block(plan: Any, module: Any, tally: Tally, first: int, last: int, deadline: float) -> int:
-    """Run the cases from `first` in one child; return the number of the first that it did not come to."""
+    """Run the cases from `first` in one child; return the number of the first that it did not reach."""
     child = _Child(plan, module, first, last, deadline, tally.kinds)
     ended = child.watch()
     tally.done += child.shared[DONE]

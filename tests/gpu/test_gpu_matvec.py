@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reaso
 @EACH_DIAGONAL
 @EACH_DTYPE
 def test_blocks_of_columns(format, dtype):
-    """Rows of X that come in pieces of 16 bytes, one thread or several a row, and rows that do not."""
+    """Rows of X in chunks of 16 bytes, with one thread or several per row, and other rows."""
     rng = np.random.default_rng(0)
     for name in ("band", "scattered", "random"):
         a = sp.csr_array(CASES[name](dtype))
@@ -31,7 +31,7 @@ def test_blocks_of_columns(format, dtype):
 @EACH_DIAGONAL
 @EACH_DTYPE
 def test_lines_of_a_grid(format, dtype):
-    """Blocks that take rows of several lines of a grid; whole pieces and others, the last slab cut short; few rows."""
+    """Blocks of several rows of a grid; whole chunks and others, with a shorter last slab; few rows."""
     rng = np.random.default_rng(0)
     for m, n in ((96, 96 * 1400), (250, 250 * 530 - 5), (96, 96 * 70)):
         a = sp.csr_array(holes(n, [line + k for line in (-m, 0, m) for k in (-1, 0, 1)], dtype))

@@ -17,14 +17,14 @@ NAME = "random diagonals 127"
 
 
 def free_bytes():
-    """Return what can be taken on the GPU, after all work there and with all garbage gone."""
+    """Return the free memory of the GPU, after all work there and with all garbage collected."""
     gc.collect()
     core().synchronize(0)
     return core().memory(0)[0]
 
 
 def used_bytes():
-    """Return what this process holds of our pool, after all work on the GPU and with all garbage gone."""
+    """Return the memory of our pool in use, after all work on the GPU and with all garbage collected."""
     gc.collect()
     core().synchronize(0)
     return core().used(0)

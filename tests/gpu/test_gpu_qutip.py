@@ -44,7 +44,7 @@ def test_operators_and_states():
     a, x, rho = (1j * A).to("diagsparse-cuda"), KET.to("diagsparse-cuda"), RHO.to("diagsparse-cuda")
     for result, expected in ((a * x, 1j * A * KET), (a * rho, 1j * A * RHO), (rho * a, RHO * 1j * A)):
         assert isinstance(result.data.array, cupy.ndarray) and same(result, expected)
-    for result in (a * KET, a * RHO, RHO * a):  # states on the host go there and come back
+    for result in (a * KET, a * RHO, RHO * a):  # states on the host are copied there and back
         assert type(result.data) is data.Dense
     assert same(a * KET, 1j * A * KET) and same(RHO * a, RHO * 1j * A)
     assert same([qutip.expect(a, y) for y in (x, rho, KET, RHO)], [qutip.expect(1j * A, y) for y in (KET, RHO)] * 2)

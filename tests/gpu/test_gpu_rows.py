@@ -1,4 +1,4 @@
-"""The kernels of csr on a GPU where rows are of very different lengths, and what its plans keep."""
+"""The kernels of csr on a GPU where rows are of very different lengths, and what its plans store."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def lengths_like(kind):
         "very long": ([2, 40_000, 0, 3, 33_000], 50_000),  # for "merge"
         "mean above 256": ([300] * 40 + [0] + [257], 400),  # for "warp_per_row"
         "one column": (np.arange(2000) % 2, 1),
-        "long in short": (np.where(np.arange(3000) % 50 == 7, 130, 3), 400),  # a warp takes the long ones
+        "long in short": (np.where(np.arange(3000) % 50 == 7, 130, 3), 400),  # a warp processes the long ones
         "large": (rng.integers(5, 40, 60_000), 64),  # chunks that fill a block of threads
     }[kind]
 
@@ -174,7 +174,7 @@ def test_adjoints_of_long_columns(format):
     {"format": "hyb", "width": 3}, {"format": "jds"}, {"format": "csb"},
 ], ids=str)  # fmt: skip
 def test_long_columns_of_padded_rows(layout):
-    """Values in the padding are no entries of a transpose; "merge" takes columns of more than 32768 of them."""
+    """Padding adds no entries to a transpose; "merge" processes columns of more than 32768 entries."""
     a = sp.csr_array(of_lengths(*lengths_like("very long")).T)
     A, x = ds.csr_array(a, device="cuda").asformat(**layout), vector(a.shape[0], np.float64)
     check, y = MatvecCheck(sp.csr_array(a.T), x), A.T @ x
@@ -196,7 +196,7 @@ def test_long_columns_of_one_triangle():
 
 @pytest.mark.parametrize("kernel", ["cusparse", "cusparse_alg1", "cusparse_alg2"])
 def test_transposes_and_adjoints_by_cusparse(kernel):
-    """What is kept for the one does not serve the other."""
+    """What is cached for the one is not used for the other."""
     a = of_lengths(*lengths_like("one long"), np.complex128)
     A, x = ds.csr_array(a, device="cuda"), vector(a.shape[0], np.complex128)
     for X in (x, np.outer(x, [1, 2]).astype(np.complex128)):

@@ -221,7 +221,7 @@ def test_count_nonzero_and_eliminate_zeros(format):
 @pytest.mark.quick
 @FORMATS
 def test_nan_and_inf(format):
-    """They stay in their element; the real part of a complex infinity does not spoil the imaginary one."""
+    """They stay in their element, and an infinite real part does not affect the imaginary part."""
     dense = np.diag([np.inf, 1.0, -np.inf, np.nan]) + np.diag([2.0, 3.0, 4.0], 1)
     for dtype in DTYPES:
         a = dense.astype(dtype)

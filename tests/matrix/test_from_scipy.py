@@ -1,4 +1,4 @@
-"""What the constructors take: SciPy in every state, dense arrays, shapes, ours, and the recommended format."""
+"""What the constructors accept: matrices of SciPy and ours, dense arrays, shapes, and the recommended format."""
 
 import tracemalloc
 
@@ -277,7 +277,7 @@ def test_few_entries_of_many_rows_need_no_pointers_to_all_rows():
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_forecasts_of_many_columns_include_the_search_for_diagonals(dtype):
-    """The matrix takes 24 bytes for each entry, or 12; its copy of the indices and two arrays of int64 are forecast."""
+    """The matrix needs 24 bytes for each entry, or 12; its copy of the indices and two arrays of int64 are forecast."""
     n = 10**5
     rows = np.arange(n)
     a = sp.coo_array((np.arange(1.0, n + 1), (rows, rows + rows % 3)), shape=(n, 2**34))

@@ -29,7 +29,7 @@ HUGE = f"""
 
 
 def test_huge_shapes_are_refused_promptly():
-    """In a process of its own, which may not take more than 6 GB: no crash, and no long allocation."""
+    """In a process of its own, limited to 6 GB: no crash, and no long allocation."""
     python(
         HUGE
         + """

@@ -13,7 +13,7 @@ import diagsparse as ds
 
 FOLDER = matrix_folder()
 FILES = sorted(FOLDER.glob("*.mtx*")) if FOLDER else []
-LIMIT = 200_000_000  # bytes; a format that would take more does not suit
+LIMIT = 200_000_000  # bytes; formats that would need more are left out
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.skipif(not FILES, reason="no folder of real matrices (set DIAGSPARSE_MATRICES)"),

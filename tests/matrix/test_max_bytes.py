@@ -56,7 +56,7 @@ def test_the_limit_is_a_number(format):
 
 
 def test_few_entries_of_many_rows():
-    """Pointers to 10^8 rows take 800 MB: only csr has them, and it says so first. Diagonals do without."""
+    """Pointers to 10^8 rows need 800 MB: csr has them, and refuses in advance. Diagonals have none."""
     result = python("""
         import numpy as np, scipy.sparse as sp
         import diagsparse as ds

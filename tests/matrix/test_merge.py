@@ -83,7 +83,7 @@ def test_cancelled_and_stored_zeros_are_dropped(format, device):
 
 @FORMATS
 def test_infinities_combined_with_nothing(format):
-    """Times what is not stored they are no number, as 0 is in NumPy; in a sum they stay."""
+    """A product with an element that is not stored is NaN, as with 0 in NumPy; in a sum infinities stay."""
     a = sp.csr_array(np.array([[np.inf, np.nan, 1.0, 0], [-np.inf, 2.0, 0, np.inf]]))
     b = sp.csr_array(np.array([[0, 0, np.inf, 3.0], [-np.inf, np.nan, 0, np.inf]]))
     for dtype in ("float32", "complex128"):
@@ -148,7 +148,7 @@ def test_factors_with_any_strides(format):
 
 @pytest.mark.parametrize("format", ds.formats())
 def test_quotients(format):
-    """Correctly rounded, also where the reciprocal is no number of the type; infinities stay in their part."""
+    """Correctly rounded, even if the reciprocal overflows; infinities stay in their part."""
     for dtype in ("float32", "float64", "complex64", "complex128"):
         a = sp.csr_array((random(9, dtype, "quotients"), (np.arange(9), np.arange(9))), shape=(9, 9))
         for divisor in (3, -7.25, 0.5, 2.0**60, 2.0**-149, 2.0**-1074, 1e300, np.float32(2.0**100), np.float64(3)):

@@ -49,7 +49,7 @@ def test_blocks_times_vectors(name, narrow, device):
 
 @BOTH
 def test_conversions_of_narrow_blocks(narrow, device, tmp_path):
-    """What reads values element by element takes them widened; what keeps the layout keeps the type."""
+    """Operations on single elements widen the values; operations that preserve the layout preserve the type."""
     for name in BLOCKS:
         A, exact = blocks(name, narrow, device)
         dense = exact.toarray()

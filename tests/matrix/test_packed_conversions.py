@@ -1,4 +1,4 @@
-"""Conversions among the formats of diagonals, which keep a symmetry, a period and 16-bit values."""
+"""Conversions among the formats of diagonals, which preserve symmetry, period and 16-bit values."""
 
 import numpy as np
 import pytest

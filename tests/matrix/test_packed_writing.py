@@ -95,7 +95,7 @@ def test_matrices_that_fit_nowhere_in_full(format):
     before = A._matrix
     with raises(MemoryError, "setdiag: period 1 cannot represent this diagonal 0", "TB", "are free") as refused:
         A.setdiag(np.arange(5.0))
-    assert "max_bytes" not in str(refused.value)  # which setdiag does not take
+    assert "max_bytes" not in str(refused.value)  # which is no option of setdiag
     assert A._matrix is before
     with raises(MemoryError, "setdiag", f"{HUGE - 5} elements of diagonal 5", "are free"):
         ds.hm_array((HUGE, HUGE)).setdiag(1.0, 5)

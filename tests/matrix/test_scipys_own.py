@@ -45,7 +45,7 @@ base = module("scipy.sparse.tests.test_base", skip=lambda reason: None)  # we do
 
 
 def share_memory(a, b):
-    """Whether two matrices share values; the structure, which nobody can write to, may be shared."""
+    """Whether two matrices share values; the structure, which is read-only, may be shared."""
     return np.may_share_memory(*(getattr(matrix, "values", getattr(matrix, "data", None)) for matrix in (a, b)))
 
 

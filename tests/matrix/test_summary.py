@@ -120,7 +120,7 @@ def test_packed_matrices(format, device):
 
 
 def test_long_rows_and_few_entries(device):
-    """Rows beyond what a warp of a GPU takes together, and shapes for which no table is kept."""
+    """Rows too long for one warp of a GPU, and shapes too large for a table of all diagonals."""
     for a in (ds.gallery.arrow(500), sp.random_array((700, 300), density=0.4, rng=1)):
         a = sp.csr_array(a)
         check(ds.csr_array(a).to(device), stored(None, a, "N"), a.toarray())
@@ -132,7 +132,7 @@ def test_long_rows_and_few_entries(device):
 
 @FORMATS
 def test_structure_is_analyzed_once(format):
-    """Facts that follow from the structure stay with it, those of values do not."""
+    """Properties of the structure are cached with it, those of values are not."""
     A = ours("dense 40", format).copy()
     B = A._wrap(A._matrix.with_values(A._matrix.values.copy()))
     assert A._summary().symmetry is None

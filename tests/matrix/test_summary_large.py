@@ -91,7 +91,7 @@ UNSYMMETRIC = {
     "scattered": lambda: scattered((N, N // 2), 5 * N),
     "upper": lambda: banded([0, 1, 2, 40]),
     "lower": lambda: banded([0, -1, -2, -40]),
-    "few entries": lambda: scattered((20 * N, 20 * N), 3 * N),  # no table of all diagonals is kept
+    "few entries": lambda: scattered((20 * N, 20 * N), 3 * N),  # without a table of all diagonals
     "long rows": lambda: ds.gallery.arrow(N),
     "as many above as below": lambda: banded([-1, 2, 0]),
 }

@@ -138,7 +138,7 @@ def test_sums_that_would_overflow_on_the_way():
 
 
 def test_memory_follows_the_period():
-    """In full these diagonals take 80 MB; the sums of rows are computed some at a time."""
+    """In full these diagonals need 80 MB; the sums of rows are computed some at a time."""
     n, period = 2 * 10**6, 20_000
     A = ds.diags({k: np.arange(float(period)) for k in (-7, -1, 0, 1, 7)}, shape=(n, n), period=period)
     calls = [lambda order=order: ds.norm(A, order) for order in ORDERS]

@@ -156,7 +156,7 @@ def test_arithmetic_does_not_warn_of_the_padding():
 
 @pytest.mark.parametrize("format", [f for f in ds.formats() if f not in ("csc", "coosc", "cdm")])
 def test_diagonals_of_a_transpose_take_no_transpose(format, monkeypatch):
-    n = 2**31 - 1  # rows of the transpose: pointers to them take 17 GB
+    n = 2**31 - 1  # rows of the transpose: pointers to them need 17 GB
     a = sp.csr_array((np.array([1.0, 2j, 3, 4j]), [0, 5, 1, 2], [0, 2, 3, 4]), shape=(3, n))
     A = ds.csr_array(a).asformat(format)
     monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda backend=None: 1 << 30)

@@ -80,7 +80,7 @@ def test_shorter_index_arrays():
         A.indices = np.array([0, 2**32])
     held, before = A.indices, A.indices.copy()
     A.indices = before[::-1]
-    assert np.array_equal(held, before) and np.array_equal(A.indices, before[::-1])  # who holds one keeps it
+    assert np.array_equal(held, before) and np.array_equal(A.indices, before[::-1])  # `held` is the old array
     held[0] = 99  # which is the matrix's no more
     assert np.array_equal(np.argwhere(A.toarray()), [[0, 0], [1, 3]])
 

@@ -19,7 +19,7 @@ EYE = np.eye(3)
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine with a driver and a CUDA module of two devices, parts of which a test takes away."""
+    """A machine with a driver and a CUDA module of two devices, parts of which a test removes."""
     cuda = types.SimpleNamespace(device_count=lambda: 2)
     monkeypatch.setattr(libraries, "driver_found", lambda: True)
     monkeypatch.setattr(libraries, "preload", lambda: None)

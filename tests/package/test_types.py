@@ -26,7 +26,7 @@ SECONDS = 300  # a machine may be busy
 def found_by_mypy(folder):
     pytest.importorskip("mypy", reason="needs the extra test")
     path = {} if SOURCE.name == "site-packages" else {"MYPYPATH": str(SOURCE)}
-    (folder / "mypy.ini").write_text("[mypy]\nignore_missing_imports = true\n")  # as SciPy comes without types
+    (folder / "mypy.ini").write_text("[mypy]\nignore_missing_imports = true\n")  # SciPy has no types
     command = [sys.executable, "-m", "mypy", "--config-file=mypy.ini", "--cache-dir=cache", "--hide-error-context"]
     done = subprocess.run(
         [*command, *map(str, FILES)], cwd=folder, env=os.environ | path, capture_output=True, text=True, timeout=SECONDS

@@ -153,7 +153,7 @@ def test_infinities_meet_only_stored_values(device):
 
 @pytest.mark.parametrize("dtype", at_night(["float32", "complex128"], before=["float32"]))
 def test_long_rows_and_columns(device, dtype):
-    """One row of blocks, and one column, longer than a group of threads takes."""
+    """One row of blocks, and one column, longer than a group of threads processes at once."""
     n = 8 * 2500
     a = sp.lil_array((n, 40), dtype=dtype)
     a[::3, 5] = 1 + np.arange(0, n, 3) % 7

@@ -102,7 +102,7 @@ def test_blocks_of_columns(device, format, kernel):
             for given in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X[::-1][::-1]):
                 y = product(A, given, steps, device, kernel)
                 assert y.shape == (n, p)
-                if kernel == "blocked" and device == "cpu":  # a GPU may take them one step at a time, together
+                if kernel == "blocked" and device == "cpu":  # a GPU may process them together, one step at a time
                     assert all(np.array_equal(y[:, i], alone[i]) for i in range(p)), (name, p)
                 for i in range(p):
                     check(y[:, i], matrix(name), X[:, i], steps, f"{name}: column {i} of {p}")

@@ -67,7 +67,7 @@ def test_edges(shapes, dtype):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_diagonals_far_apart_go_by_row_tiles(format):
-    """As dense matrices they would take some 10^12 multiply-adds, which is minutes."""
+    """As dense matrices they would need some 10^12 multiply-adds, which takes minutes."""
     offsets = (-15_999, -7000, 0, 3, 10_000, 15_999)
     values = [np.arange(1.0, 16_001 - abs(k)) / 7 for k in offsets]
     A = getattr(ds, f"{format}_array")(sp.diags_array(values, offsets=offsets, shape=(16_000, 16_000)))
@@ -76,7 +76,7 @@ def test_diagonals_far_apart_go_by_row_tiles(format):
 
 
 def test_k_in_stretches():
-    """The packed columns of B would take 24 MB: k is processed in two chunks."""
+    """The packed columns of B would need 24 MB: k is processed in two chunks."""
     a, b = band(60, 1700, -60, 1700, 1), band(1700, 1700, -1700, 1700, 2)
     A, B = ds.hm_array(a), ds.hm_array(b)
     plan = ds.plan_matmul(A, B, kernel="dense_tiles")

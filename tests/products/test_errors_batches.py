@@ -1,4 +1,4 @@
-"""What a batch does not take, in the user's words."""
+"""Arguments that a batch refuses, and the messages."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ def dense(dtype="float64", seed=0):
 
 
 def far_apart():
-    """Two diagonals whose tiles would take far too much room."""
+    """Two diagonals whose tiles would need far too much memory."""
     ends = [np.ones(1), np.ones(200_000)]
     return sp.diags_array(ends, offsets=[199_999, 0], shape=(200_000, 200_000))
 

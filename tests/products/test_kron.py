@@ -11,7 +11,7 @@ from cases import NO_CUDA
 import diagsparse as ds
 from diagsparse._products.kron import _Pairs
 
-LIMIT = 8  # times the bytes of csr that A's own format by diagonals may take
+LIMIT = 8  # times the bytes of csr that A's own format of diagonals may need
 SMALLEST = "hm", "mdia", "csr"  # of which one is chosen otherwise
 SHAPES = [(4, 5), (5, 4), (1, 7), (6, 6), (3, 3), (1, 1), (0, 3), (3, 0)]
 
@@ -94,7 +94,7 @@ def test_bytes_are_known_without_a_table_of_offsets(of_a, of_b, format):
 
 
 def test_scattered_diagonals_are_not_listed(monkeypatch):
-    """Where as many diagonals take far more than csr, wherever they lie."""
+    """If the diagonals would need far more memory than csr, wherever they are."""
     r = ds.hm_array(sp.csr_array(np.eye(150)[::-1]))
     monkeypatch.setattr(_Pairs, "_offsets", lambda pairs: pytest.fail("all pairs of offsets were listed"))
     for format in (None, "csr", "mdia"):
@@ -104,7 +104,7 @@ def test_scattered_diagonals_are_not_listed(monkeypatch):
 
 @pytest.mark.parametrize("format", [None, "dia", "hm", "csr", "mdia"])
 def test_a_result_beyond_the_limit_is_refused_before_anything_is_listed(format):
-    """All pairs of offsets would take 29 MB, and the values of both factors 0.8 MB."""
+    """All pairs of offsets would need 29 MB, and the values of both factors 0.8 MB."""
     a, b = ds.hm_array(np.ones((1, 6000))), ds.hm_array(np.ones((300, 300)))
     tracemalloc.start()
     try:

@@ -261,7 +261,7 @@ def test_same_bits_for_any_number_of_threads(device, format, kernel, dtype):
 
 @CELLS
 def test_random_diagonals_across_blocks(device, format, kernel):
-    """More rows than a task takes, and diagonals that start and end inside tiles."""
+    """More rows than one task processes, and diagonals that start and end inside tiles."""
     for dtype in ("float64", "complex64"):
         a = sp.csr_array(ds.gallery.random_diagonals(700, 25, seed=4, dtype=dtype))
         b = sp.csr_array(ds.gallery.random_diagonals(700, 17, reach=0.9, seed=5, dtype=dtype))

@@ -1,4 +1,4 @@
-"""Products of csr on the CPU: the structure of the result, columns far apart, and the memory that they take."""
+"""Products of csr on the CPU: the structure of the result, columns far apart, and their memory."""
 
 import sys
 

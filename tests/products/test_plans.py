@@ -58,7 +58,7 @@ def test_sizes_are_exact_before_any_arithmetic(format):
 
 @pairs("format", "target")
 def test_forecast_of_a_product_in_a_format(format, target):
-    """Exact; for a diagonal product asked for entry by entry the most that can come out."""
+    """Exact; for a product of diagonals in a format of entries, an upper bound."""
     A = ours("random diagonals 127", format)
     forecast = ds.forecast("matmul", A, A, format=target)
     actual = A.matmul(A, format=target).nbytes
@@ -198,7 +198,7 @@ def test_out_accepts_the_result_of_an_earlier_call(format):
 
 @FORMATS
 def test_out_that_is_an_operand_is_refused(format):
-    """A dense matrix is of the structure of its square: out= could be taken, and would spoil the product."""
+    """A dense matrix has the structure of its square, so it could be used as out=, which would give a wrong product."""
     a = matrix("dense 9").copy()
     options = {"offsets": range(-8, 9)} if format == "qband" else {}
     A, B = make(format, a, **options), make(format, renewed(a, "b"), **options)
@@ -280,7 +280,7 @@ def test_max_bytes_of_a_conversion_from_scipy(format):
 
 
 def test_the_bytes_of_a_product_by_diagonals_in_another_format():
-    """Products of zeros are dropped when diagonals become rows: their forecast is the most that can come out."""
+    """Products of zeros are dropped when diagonals become rows: their forecast is an upper bound."""
     values = np.ones(20)
     A = ds.array(sp.diags_array([values, values], offsets=[0, 3]), "qband")
     B = ds.array(sp.diags_array([values, values], offsets=[0, -4]), "qband")

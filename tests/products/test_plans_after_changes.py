@@ -172,7 +172,7 @@ def test_plans_of_products_with_vectors_follow(format, view):
     if format in INDEXED:
         write_indices(A)
         assert np.allclose(plan(X), seen() @ X)
-    if view == "A":  # views of a matrix that was laid out anew stay as they are
+    if view == "A":  # views of a matrix whose layout has changed do not follow
         insert_diagonal(A)
         assert np.allclose(plan(X), seen() @ X)
 

@@ -83,7 +83,7 @@ def test_a_large_rest_multiplies_as_csr():
 
 
 def test_scaled_rows_and_columns_preserve_the_bands(device):
-    """So a plan takes them."""
+    """So a plan accepts them."""
     a = sp.csr_array(sp.eye_array(60) + sp.eye_array(60, k=3) + sp.random_array((60, 60), density=0.03, rng=0))
     A, scale = ds.qband_array(a, offsets=[0], device=device), np.arange(1.0, 61)
     plan = ds.plan_matmul(A, A, format="qband")

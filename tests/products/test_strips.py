@@ -1,4 +1,4 @@
-"""Products of strips of neighbouring diagonals, which plans keep without their pairs."""
+"""Products of strips of neighbouring diagonals, which plans store without listing their pairs."""
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def test_a_plan_of_bands_grows_with_the_diagonals_and_not_with_their_pairs(forma
 
 @FORMATS
 def test_a_plan_of_a_dense_matrix_needs_no_room_for_its_pairs(format):
-    """Of 999 x 999 pairs, whose terms would take thirty megabytes."""
+    """For 999 x 999 pairs, whose terms would need thirty megabytes."""
     A = ds.array(np.ones((500, 500)), format)
     plan = ds.plan_matmul(A, A, max_bytes=10 << 20)
     assert plan.workspace_nbytes < 200_000
@@ -91,7 +91,7 @@ def test_a_plan_of_a_dense_matrix_needs_no_room_for_its_pairs(format):
 
 
 def test_a_plan_of_too_many_pairs_is_refused_with_its_bytes():
-    """Scattered diagonals are kept pair by pair, strips are not."""
+    """Scattered diagonals are stored pair by pair, strips are not."""
     offsets = np.arange(-2200, 2200, 2)
     scattered = ds.hm_array(sp.diags_array(np.ones((offsets.size, 1)), offsets=offsets, shape=(4400, 4400)))
     with pytest.raises(MemoryError, match=r"the plan of 4840000 pairs would take 58.2 MB"):

@@ -1,5 +1,7 @@
 """Matrices whose diagonals can be packed: symmetric, Hermitian, periodic ones, and the options that pack them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -59,17 +61,23 @@ PERIODS = {
 }
 
 
+@cache
 def packed_cases(dtype):
-    """Yield the name of a case, the matrix, and the options of its layout."""
+    """Return the name of each case, the matrix, which is read-only, and the options of its layout."""
+    cases = []
     for name, (n, offsets) in SYMMETRIC.items():
-        yield f"symmetric {name}", mirrored(n, offsets, dtype), {"symmetry": "symmetric"}
+        cases.append((f"symmetric {name}", mirrored(n, offsets, dtype), {"symmetry": "symmetric"}))
         if np.dtype(dtype).kind == "c":
-            yield f"hermitian {name}", mirrored(n, offsets, dtype, True), {"symmetry": "hermitian"}
-    for name, (make, period) in PERIODS.items():
-        yield name, make(dtype), {"period": period}
+            cases.append((f"hermitian {name}", mirrored(n, offsets, dtype, True), {"symmetry": "hermitian"}))
+    cases += [(name, make(dtype), {"period": period}) for name, (make, period) in PERIODS.items()]
     step = sp.eye_array(800, k=5, dtype=dtype) * random(1, dtype)[0]
     both = sp.csr_array(toeplitz(800, [0], dtype) + step + step.T)
-    yield "symmetric constants", both, {"symmetry": "symmetric", "period": 1}
+    cases.append(("symmetric constants", both, {"symmetry": "symmetric", "period": 1}))
+    for _, a, _ in cases:
+        a.sum_duplicates()
+        for array in (a.data, a.indices, a.indptr):
+            array.flags.writeable = False
+    return tuple(cases)
 
 
 def holds(format, a):

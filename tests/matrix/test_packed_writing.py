@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import raises
+from cases import at_night, raises
 from packings import FORMATS, holds, mirrored, packed_cases, repeating
 
 import diagsparse as ds
@@ -25,7 +25,7 @@ def set_in_both(A, dense, values, k):
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+@pytest.mark.parametrize("dtype", at_night(["float64", "complex64"], before=["complex64"]))
 def test_one_number(format, dtype):
     count = 0
     for name, a, layout in packed_cases(dtype):

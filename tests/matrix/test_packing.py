@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, VIEWS, random, to_device, to_host
+from cases import DIAGONAL, EACH_DTYPE, VIEWS, random, to_device, to_host
 from packings import FORMATS, holds, mirrored, packed_cases, repeating, rounded, toeplitz, within
 from scipy.sparse.linalg import cg, eigsh
 
@@ -13,7 +13,7 @@ import diagsparse as ds
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@EACH_DTYPE
 def test_products_with_vectors_and_blocks(format, dtype, device):
     for name, a, layout in packed_cases(dtype):
         if not holds(format, a):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import raises
+from cases import at_night, raises
 from formats import decode
 from formats import short as exact
 
@@ -43,7 +43,7 @@ LAYOUTS += [("sell", {"slice_height": height}) for height in (32, 8, 7, 100)]
 LAYOUTS += [("sell", {"slice_height": 16, "sigma": 32}), ("sell", {"slice_height": 11, "row_lengths": True})]
 
 
-@pytest.mark.parametrize("cols", COLUMNS)
+@pytest.mark.parametrize("cols", at_night(COLUMNS, before=[255, 256, 65_535, 65_536]))
 @pytest.mark.parametrize("bits", [8, 16])
 @pytest.mark.parametrize(("format", "layout"), LAYOUTS, ids=str)
 def test_layout(format, layout, bits, cols, device):

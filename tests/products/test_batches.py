@@ -85,7 +85,7 @@ def test_operands_of_any_layout(device, format):
 
 @EACH_FORMAT
 def test_many_members(device, format):
-    """More members than blocks of a grid in y or z, or than one task of the CPU processes; members larger than a block."""
+    """More members than blocks of a grid in y or z, or than a CPU task processes; members larger than a block."""
     for n, offsets, count in ((50, range(-2, 3), 1000), (2, (0, 1), 70000), (600, (-1, 0, 7), 3), (1, (0,), 70000)):
         like = make(format, ds.gallery.tridiagonal(3), device=device)  # for its class
         like = like._format.zeros_on((n, n), np.dtype("float64"), sorted(offsets), like._backend)

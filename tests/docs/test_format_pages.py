@@ -53,7 +53,7 @@ def sizes(A):
     more |= {"rest": A.rest.nnz} if hasattr(A, "rest") else {}
     more |= {"rest": A.csr_indices.size} if hasattr(A, "csr_indices") else {}
     if hasattr(A, "slice_height"):
-        more |= {"C": A.slice_height, "places": A.values.size, "slices": len(A.slice_indptr) - 1}
+        more |= {"C": A.slice_height, "positions": A.values.size, "slices": len(A.slice_indptr) - 1}
     more |= {"sections": A.sections} if hasattr(A, "sections") else {}
     more |= {"blocks": A.blocks} if hasattr(A, "blocks") else {}
     more |= {"index": A.local_row.itemsize} if hasattr(A, "local_row") else {}

@@ -14,7 +14,7 @@ from fuzz.matrices import draw
 
 
 def recommendations(case: Case) -> None:
-    """Every layout that is listed, for products with vectors or with itself."""
+    """Every layout that is told, for products with vectors or with itself."""
     drawn = draw(case, large=0.02)
     A, exact = drawn.A, drawn.exact
     op = case.pick(["matvec", "matmul"]) if A.shape[0] == A.shape[1] and A.dtype not in NARROW else "matvec"
@@ -27,42 +27,42 @@ def recommendations(case: Case) -> None:
     case.note(op, options, type(given).__name__)
     advice = ds.recommend(given, op, **options)
     if not advice.stays:
-        result = advice.build()
-        assert result.format == advice.format, f"format {result.format}, expected {advice.format}"
-        same(result, exact)
+        made = advice.build()
+        assert made.format == advice.format, f"format {made.format}, expected {advice.format}"
+        same(made, exact)
     csr = ds.csr_array(A.astype(exact.dtype) if A.dtype != exact.dtype else A)
     for one in case.some(advice.candidates, 3):
         if one.is_scipy:
             continue
-        result = one.build(csr)
+        made = one.build(csr)
         if one.matrix is None:  # else it is the given one
-            assert (result.format, str(result.dtype)) == (one.format, one.dtype), f"{result!r}, expected {one.name}"
-        same(result, exact)
+            assert (made.format, str(made.dtype)) == (one.format, one.dtype), f"{made!r}, expected {one.name}"
+        same(made, exact)
     assert advice.reason in str(advice)
     drawn.require_unchanged()
 
 
 def arrays(case: Case) -> None:
-    """`array` without a format, and `memory_report` against the bytes of real matrices."""
+    """`array` without a format, and `memory_report` beside what is made."""
     drawn = draw(case, large=0.02)
     op = case.pick(["matvec", "matmul"]) if drawn.shape[0] == drawn.shape[1] else "matvec"
     given = case.pick([sp.csr_array(drawn.exact), drawn.exact])
     case.note("array of", type(given).__name__, op)
-    result = ds.array(given, op=op, device=case.device)
-    same(result, drawn.exact, None, drawn.exact.dtype)
-    report, format = ds.memory_report(result), case.pick(ds.formats())
+    made = ds.array(given, op=op, device=case.device)
+    same(made, drawn.exact, None, drawn.exact.dtype)
+    report, format = ds.memory_report(made), case.pick(ds.formats())
     if report[format] is not None and report[format] < 10**8:
-        nbytes = result.asformat(format).nbytes
-        assert nbytes <= report[format], f"{format} takes {nbytes} bytes, the report says {report[format]}"
+        nbytes = made.asformat(format).nbytes
+        assert nbytes <= report[format], f"{format} takes {nbytes} bytes, {report[format]} were told"
 
 
 def analyses(case: Case) -> None:
-    """`analyze`: every count against NumPy, and the printed description."""
+    """`analyze`: everything that is counted, beside NumPy's counts of the same entries; and words that can be shown."""
     if case.device != "cpu":
         return
     drawn = draw(case, large=0.02)
     A, (m, n) = drawn.A, drawn.shape
-    result = ds.analyze(A, rcm=case.chance(0.2))
+    made = ds.analyze(A, rcm=case.chance(0.2))
     entries = sp.coo_array((A.unpacked() if A._packed else A).asformat("csr").to("cpu").to_scipy("csr"))
     row, col, a = entries.row.astype(int), entries.col.astype(int), entries.data
     offsets, counts = np.unique(col - row, return_counts=True)
@@ -74,21 +74,21 @@ def analyses(case: Case) -> None:
         "symmetry": _symmetry(drawn.exact),
     }  # fmt: skip
     for name, value in expected.items():
-        got = getattr(result, name)
+        got = getattr(made, name)
         got = got.tolist() if isinstance(got, np.ndarray) else got
         assert got == value, f"{name}: {got}, expected {value}"
     full = [len(a[col - row == k]) == min(m, n - k) - max(0, -k) for k in offsets] if not drawn.large else []
     constant = [bool(whole) and len(np.unique(a[col - row == k])) == 1 for k, whole in zip(offsets, full, strict=False)]
-    assert drawn.large or result.constant == sum(constant), f"{result.constant} constant, expected {sum(constant)}"
-    for size, blocks in result.bitmap_blocks.items():
+    assert drawn.large or made.constant == sum(constant), f"{made.constant} constant, expected {sum(constant)}"
+    for size, blocks in made.bitmap_blocks.items():
         assert blocks.blocks == _blocks(row, col, size), f"{blocks.blocks} blocks of {size}"
-    assert result.cells.sum() == len(a), f"{result.cells.sum()} entries in the picture"
+    assert made.cells.sum() == len(a), f"{made.cells.sum()} entries in the picture"
     csr = sp.csr_array(entries)
-    assert result.nbytes["csr"] == a.nbytes + 4 * len(a) + 8 * (m + 1), f"{result.nbytes['csr']} bytes of csr"
-    bsr = result.others["bsr"]
+    assert made.nbytes["csr"] == a.nbytes + 4 * len(a) + 8 * (m + 1), f"{made.nbytes['csr']} bytes of csr"
+    bsr = made.others["bsr"]
     if bsr is not None and not m % (side := int(bsr.layout.split()[0])) and not n % side and len(a):
         assert csr.tobsr((side, side)).data.size == bsr.stored, f"bsr {bsr.layout}: {bsr.stored} values"
-    assert str(result) and "<" in result._repr_html_() and json.dumps(result.to_dict())
+    assert str(made) and "<" in made._repr_html_() and json.dumps(made.to_dict())
     drawn.require_unchanged()
 
 

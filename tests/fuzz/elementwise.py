@@ -160,11 +160,9 @@ def comparisons(case: Case) -> None:
     for function in (operator.eq, operator.ne):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
-            result = function(drawn.A, B)
-        result = result.toarray() if sp.issparse(result) else result
-        assert result.dtype == bool and np.array_equal(result, function(drawn.exact, dense)), (
-            f"{function.__name__} differs"
-        )
+            made = function(drawn.A, B)
+        made = made.toarray() if sp.issparse(made) else made
+        assert made.dtype == bool and np.array_equal(made, function(drawn.exact, dense)), f"{function.__name__} differs"
     drawn.require_unchanged()
     other.require_unchanged()
 

@@ -41,7 +41,7 @@ def test_bench_ends_with_a_summary(tmp_path, no_mkl):
     assert summary["failed"] == [] and not summary["interrupted"]
 
 
-def test_an_interrupted_bench_prints_and_saves_finished_rows(tmp_path, monkeypatch, no_mkl):
+def test_an_interrupted_bench_prints_and_saves_what_is_done(tmp_path, monkeypatch, no_mkl):
     of_one_case = bench._run_case
 
     def interrupted(case, *arguments):

@@ -62,8 +62,8 @@ def test_one_file_has_one_advice_and_one_name(tmp_path, format, suffix):
     path = tmp_path / f"a.grid{suffix}"
     ds.write(path, ds.array(ds.gallery.stencil(5, 30), format))
     texts = [call(*command, path).stdout for command in (("compare", *FAST), ("info",), ("recommend",))]
-    told = [[line for line in text.splitlines() if line.startswith("Advice: ")] for text in texts]
-    assert len(told[0]) == 1 and told[0] == told[1] == told[2]
+    advice = [[line for line in text.splitlines() if line.startswith("Advice: ")] for text in texts]
+    assert len(advice[0]) == 1 and advice[0] == advice[1] == advice[2]
     assert len([line for line in texts[0].splitlines() if line.startswith("Fastest here: ")]) == 1
     read = [json.loads(call(*command, path, "--json").stdout) for command in (("compare", *FAST), ("info",))]
     assert read[0]["name"] == read[1]["name"] == "a.grid"
@@ -173,8 +173,8 @@ def test_info_prints_structure_and_bytes(file):
     read = json.loads(call("info", file, "--json").stdout)
     assert set(read["bytes"]) == set(ds.formats()) and read["nnz"] == 672
     assert read["blocks_rcm"] == analyze(ds.read(file)).blocks_rcm
-    told = f"{read['told']['candidates'][0]['name']}. {read['told']['reason']}"
-    assert out.splitlines()[-1] == f"Advice: {'stay with ' * read['told']['stays']}{told}"
+    told = f"{read['advice']['candidates'][0]['name']}. {read['advice']['reason']}"
+    assert out.splitlines()[-1] == f"Advice: {'stay with ' * read['advice']['stays']}{told}"
     assert f"{read['blocks']} occupied, after reverse Cuthill-McKee {read['blocks_rcm']}" in out
     assert read["bitmap_blocks"]["8"]["blocks"] == read["blocks"]
     for name, one in read["others"].items():  # formats that are not built here

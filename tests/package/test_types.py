@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import at_night
 
 import diagsparse as ds
 from diagsparse._matrix.some_formats import SomeFormats
@@ -49,7 +50,7 @@ def found_by_pyright(folder):
     return {(Path(one["file"]).name, one["range"]["start"]["line"] + 1): one["message"] for one in errors}
 
 
-@pytest.mark.parametrize("check", [found_by_mypy, found_by_pyright])
+@pytest.mark.parametrize("check", at_night([found_by_mypy, found_by_pyright], before=[found_by_mypy]))
 def test_ordinary_use_passes_and_mistakes_are_found(check, tmp_path):
     found = check(tmp_path)
     assert set(found) == MISTAKES, found

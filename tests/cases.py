@@ -28,9 +28,11 @@ def at_night(values, *, before):
 
 EACH_DTYPE = pytest.mark.parametrize("dtype", at_night(DTYPES, before=("float64", "complex64")))
 DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._format.family == "diagonals")
+EACH_DIAGONAL = pytest.mark.parametrize("format", DIAGONAL)
+NOT_DIAGONAL = tuple(f for f in ds.formats() if f not in DIAGONAL)
 STORING_16_BITS = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._format.narrow)
 VIEWS = {"N": lambda A: A, "T": lambda A: A.T, "C": lambda A: A.conj(), "H": lambda A: A.H}
-BLOCK_ROWS = 8192  # rows a task of the CPU kernels takes, about, at most; BIG crosses it
+BLOCK_ROWS = 8192  # about the most rows that a task of the CPU kernels processes; BIG crosses it
 
 
 def band(m, n, offsets):
@@ -116,11 +118,11 @@ def matrix(name, dtype="float64"):
     if name == "explicit zeros":
         values[::3] = 0
         values[:16] = 0  # a whole diagonal of them
-    made = sp.csr_array((values, (rows.astype(np.int32), columns.astype(np.int32))), shape=shape)
-    made.sum_duplicates()
-    for array in (made.data, made.indices, made.indptr):
+    result = sp.csr_array((values, (rows.astype(np.int32), columns.astype(np.int32))), shape=shape)
+    result.sum_duplicates()
+    for array in (result.data, result.indices, result.indptr):
         array.flags.writeable = False
-    return made
+    return result
 
 
 def fits(format, shape):
@@ -235,6 +237,11 @@ def to_device(x, device):
 def to_host(y):
     """Return a dense result as a NumPy array."""
     return y if isinstance(y, np.ndarray) else y.get()
+
+
+def matvec(V, x, kernel, device):
+    """Return the product of V and a NumPy array by this kernel, where V's format has it, as a NumPy array."""
+    return to_host(V.matvec(to_device(x, device), kernel=kernel_of(V, kernel)))
 
 
 def host(parts):

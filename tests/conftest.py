@@ -1,4 +1,4 @@
-"""Fixtures that every test file shares, and what the tiers of tests need of pytest: see CONTRIBUTING.md."""
+"""Fixtures common to all test files, and the selection of test tiers (see CONTRIBUTING.md)."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def pytest_configure(config):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave out files that have no test of the tier, if they are not named: to import them takes long."""
+    """Leave out files that have no test of the tier, if they are not named: importing them is slow."""
     tier = config.option.markexpr
     if not collection_path.name.startswith("test_") or any(collection_path.name in name for name in config.args):
         return None
@@ -32,9 +32,22 @@ def pytest_ignore_collect(collection_path, config):
     return (tier == "quick" and "mark.quick" not in text) or ("not nightly" in tier and bool(nightly)) or None
 
 
+def pytest_collection_modifyitems(config, items):
+    """Without a GPU, deselect the tests that need one, unless there are no others: skipping thousands is slow."""
+    gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if not ds.cuda_available() and len(gpu) < len(items):
+        items[:] = [item for item in items if not item.get_closest_marker("gpu")]
+        config.hook.pytest_deselected(items=gpu)
+
+
+def pytest_terminal_summary(terminalreporter):
+    if not ds.cuda_available():
+        terminalreporter.write_line(f"{NO_CUDA}: tests that need one did not run")
+
+
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
 def device(request):
-    """Every device that this machine has; a test that takes it runs on each."""
+    """Every device of this machine; a test with this fixture runs on each."""
     if request.param != "cpu" and not ds.cuda_available():
         pytest.skip(NO_CUDA)
     return request.param
@@ -42,14 +55,14 @@ def device(request):
 
 @pytest.fixture(autouse=True)
 def restored_threads():
-    """No test leaves another thread count behind. A parameter of the same name would replace this fixture."""
+    """Restore the thread count after each test. A parameter of the same name would replace this fixture."""
     before = ds.get_num_threads()
     yield
     ds.set_num_threads(before)
 
 
 def matrix_folder() -> Path | None:
-    """Return the folder of real matrices: DIAGSPARSE_MATRICES, or `matrices/` in a folder beside the repository."""
+    """Return the folder of real matrices: DIAGSPARSE_MATRICES, or `matrices/` in a folder next to the repository."""
     if "DIAGSPARSE_MATRICES" in os.environ:
         found = [Path(os.environ["DIAGSPARSE_MATRICES"])]
     else:

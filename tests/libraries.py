@@ -12,6 +12,11 @@ import diagsparse as ds
 NAMES = ("cupy", "torch", "jax", "own")
 
 
+def core():
+    """Return the CUDA module."""
+    return ds._backends.backend.gpu(0).core
+
+
 def load(name):
     """Import a library, or skip the test. What it warns of on the way is no concern of ours."""
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -33,22 +38,21 @@ def load(name):
 def make(name, x):
     """Return a NumPy array as an array of this library on the GPU, in its memory order where the library has orders."""
     if name == "own":
-        core = ds._backends.backend.gpu(0).core
-        turned = x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous
-        return core.from_host(x.T, 0).T if turned else core.from_host(np.ascontiguousarray(x), 0)
+        fortran = x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous
+        return core().from_host(x.T, 0).T if fortran else core().from_host(np.ascontiguousarray(x), 0)
     module = load(name)
     if name == "cupy":
         return module.asarray(x)
     if name == "torch":
-        turned = x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous
-        return module.from_numpy(x.T.copy()).cuda().T if turned else module.from_numpy(x.copy()).cuda()
+        fortran = x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous
+        return module.from_numpy(x.T.copy()).cuda().T if fortran else module.from_numpy(x.copy()).cuda()
     return module.numpy.asarray(x)
 
 
 def read(name, y):
     """Return an array of this library as NumPy's, after a check that it is one."""
     if name == "own":
-        assert isinstance(y, ds._backends.backend.gpu(0).core.DeviceArray), type(y)
+        assert isinstance(y, core().DeviceArray), type(y)
         return y.get()
     module = load(name)
     kind = {"cupy": "ndarray", "torch": "Tensor", "jax": "Array"}[name]

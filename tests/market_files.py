@@ -1,4 +1,4 @@
-"""What the tests of Matrix Market files share."""
+"""Common to the tests of Matrix Market files."""
 
 import gzip
 from pathlib import Path

@@ -11,9 +11,9 @@ def masked(m, n, offsets, fill, seed=0, dtype="float64"):
     rng = np.random.default_rng(seed)
     i = np.concatenate([np.arange(max(0, -k), min(m, n - k)) for k in offsets] or [np.zeros(0, int)])
     j = np.concatenate([np.arange(max(0, k), min(m + k, n)) for k in offsets] or [np.zeros(0, int)])
-    kept = rng.random(len(i)) < fill
-    values = rng.integers(1, 9, kept.sum()) + (1j * rng.integers(1, 9, kept.sum()) if dtype[0] == "c" else 0)
-    return sp.coo_array((values.astype(dtype), (i[kept], j[kept])), shape=(m, n)).tocsr()
+    chosen = rng.random(len(i)) < fill
+    values = rng.integers(1, 9, chosen.sum()) + (1j * rng.integers(1, 9, chosen.sum()) if dtype[0] == "c" else 0)
+    return sp.coo_array((values.astype(dtype), (i[chosen], j[chosen])), shape=(m, n)).tocsr()
 
 
 def squared(a, symmetry):

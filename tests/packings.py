@@ -1,4 +1,6 @@
-"""Matrices whose diagonals take fewer bytes: symmetric, Hermitian, periodic ones, and the options that pack them."""
+"""Matrices whose diagonals can be packed: symmetric, Hermitian, periodic ones, and the options that pack them."""
+
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,9 +13,9 @@ FORMATS = pytest.mark.parametrize("format", DIAGONAL)
 def toeplitz(n, offsets, dtype):
     """Return a matrix with one value on each of these diagonals."""
     values = random(len(offsets), dtype, "toeplitz", n)
-    kept = [(k, v) for k, v in zip(offsets, values, strict=True) if abs(k) < n]
+    inside = [(k, v) for k, v in zip(offsets, values, strict=True) if abs(k) < n]
     return sp.csr_array(
-        sum((v * sp.eye_array(n, k=k, dtype=dtype) for k, v in kept), sp.csr_array((n, n), dtype=dtype))
+        sum((v * sp.eye_array(n, k=k, dtype=dtype) for k, v in inside), sp.csr_array((n, n), dtype=dtype))
     )
 
 
@@ -59,17 +61,23 @@ PERIODS = {
 }
 
 
+@cache
 def packed_cases(dtype):
-    """Yield the name of a case, the matrix, and the options of its layout."""
+    """Return the name of each case, the matrix, which is read-only, and the options of its layout."""
+    cases = []
     for name, (n, offsets) in SYMMETRIC.items():
-        yield f"symmetric {name}", mirrored(n, offsets, dtype), {"symmetry": "symmetric"}
+        cases.append((f"symmetric {name}", mirrored(n, offsets, dtype), {"symmetry": "symmetric"}))
         if np.dtype(dtype).kind == "c":
-            yield f"hermitian {name}", mirrored(n, offsets, dtype, True), {"symmetry": "hermitian"}
-    for name, (make, period) in PERIODS.items():
-        yield name, make(dtype), {"period": period}
+            cases.append((f"hermitian {name}", mirrored(n, offsets, dtype, True), {"symmetry": "hermitian"}))
+    cases += [(name, make(dtype), {"period": period}) for name, (make, period) in PERIODS.items()]
     step = sp.eye_array(800, k=5, dtype=dtype) * random(1, dtype)[0]
     both = sp.csr_array(toeplitz(800, [0], dtype) + step + step.T)
-    yield "symmetric constants", both, {"symmetry": "symmetric", "period": 1}
+    cases.append(("symmetric constants", both, {"symmetry": "symmetric", "period": 1}))
+    for _, a, _ in cases:
+        a.sum_duplicates()
+        for array in (a.data, a.indices, a.indptr):
+            array.flags.writeable = False
+    return tuple(cases)
 
 
 def holds(format, a):
@@ -93,7 +101,7 @@ def narrow_dtype(name):
 
 def rounded(a, narrow):
     """Return a SciPy matrix with its values rounded to 16 bits, in float64."""
-    made = sp.csr_array(a)
+    result = sp.csr_array(a)
     return sp.csr_array(
-        (made.data.astype(narrow_dtype(narrow)).astype(float), made.indices, made.indptr), shape=a.shape
+        (result.data.astype(narrow_dtype(narrow)).astype(float), result.indices, result.indptr), shape=a.shape
     )

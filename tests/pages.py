@@ -55,7 +55,7 @@ def examples_of(text, path):
 
 
 def run_examples(test):
-    """Run the examples of a `doctest.DocTest`; what they print beside the expected is the message of the failure."""
+    """Run the examples of a `doctest.DocTest`; the message of a failure is what they print and what was expected."""
     report = []
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     runner.run(test, out=report.append)
@@ -73,7 +73,7 @@ def tables(text):
 
 
 def table(text, *header):
-    """Return the rows of the one table with this header, backticks taken off."""
+    """Return the rows of the only table with this header, without backticks."""
     rows = [rows[1:] for rows in tables(text) if rows[0] == list(header)]
     assert len(rows) == 1, f"{len(rows)} tables with the header {header}"
     return [[cell.strip("`") for cell in row] for row in rows[0]]

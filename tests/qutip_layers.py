@@ -1,4 +1,4 @@
-"""QuTiP with our layer for the tests: models, and stand-ins on the host for GPU types."""
+"""QuTiP with our data layer: models, and host types that substitute for GPU types."""
 
 from functools import cache
 

@@ -36,13 +36,13 @@ def large_ours(name, format, dtype, device):
 
 def factors(k, kind="f", key="factors"):
     """Return random alpha, beta, gamma and coefficients; some of them are zero."""
-    made = []
+    result = []
     for what, count in (("alpha", k), ("beta", k), ("gamma", k), ("c", k + 1)):
         values = random(count, "complex128" if kind == "c" else "float64", key, what)
         if what != "alpha":
             values[1::3] = 0
-        made.append(values)
-    return made
+        result.append(values)
+    return result
 
 
 def bounded(a, x, alpha, beta, gamma, c, dtype):

@@ -1,12 +1,12 @@
 """SciPy's own test modules, run on our matrices.
 
-A module is executed once more where SciPy's constructors are ours. SciPy's own copy of it stays as it is. Beside the
-constructors there are these shims:
+A module is executed once more with our constructors in place of SciPy's; SciPy's own copy of it stays as it is. There
+are these shims, too:
 
 - Whole numbers become float64 without a warning, and their dtype counts as float64.
-- In the place of SciPy's bsr, dok and lil there are other formats of ours.
-- What has not two dimensions stays SciPy's.
-- Errors have to be of the same type. Their words are ours.
+- SciPy's bsr, dok and lil are replaced by other formats of ours.
+- Arrays that do not have two dimensions stay SciPy's.
+- Errors must have the same type; their messages are ours.
 """
 
 import functools
@@ -69,8 +69,8 @@ def building(build):
 
     @functools.wraps(build)
     def built(*args, **options):
-        made = build(*args, **options)
-        return CONSTRUCTORS[f"{made.format}_array"](made)
+        result = build(*args, **options)
+        return CONSTRUCTORS[f"{result.format}_array"](result)
 
     return built
 
@@ -90,15 +90,15 @@ def raises(*args, match=None, **options):
 
 def replaced(name, **names):
     """Return a copy of a loaded module with other things by these names."""
-    made = types.ModuleType(name)
-    vars(made).update(vars(sys.modules[name]) | names)
-    return made
+    result = types.ModuleType(name)
+    vars(result).update(vars(sys.modules[name]) | names)
+    return result
 
 
 def module(name, matrices=(), **in_pytest):
     """Return a copy of a test module of SciPy's that makes our matrices, also by these names of SciPy's `spmatrix`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # an older SciPy beside a newer NumPy
+        warnings.simplefilter("ignore", DeprecationWarning)  # an older SciPy with a newer NumPy
         importlib.import_module(name)  # so that what it imports is as it was
     builders = {name: building(getattr(sp, name)) for name in BUILDERS}
     also = {kind: CONSTRUCTORS[kind.replace("matrix", "array")] for kind in matrices}
@@ -112,11 +112,11 @@ def module(name, matrices=(), **in_pytest):
         replaced("pytest", raises=raises, **in_pytest),
     ]
     spec = importlib.util.find_spec(name)
-    made = importlib.util.module_from_spec(spec)
+    result = importlib.util.module_from_spec(spec)
     with mock.patch.dict(sys.modules, {shim.__name__: shim for shim in shims}), warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        spec.loader.exec_module(made)
-    return made
+        spec.loader.exec_module(result)
+    return result
 
 
 def left_out(test, reason):
@@ -131,7 +131,7 @@ def left_out(test, reason):
             fails = True
         else:
             fails = False
-        if fails:  # said here, pytest shows no traceback, which takes long
+        if fails:  # raised here, so that pytest builds no traceback, which is slow
             pytest.xfail(reason)
         assert several, f"passes, though left out: {reason}"
 
@@ -182,9 +182,9 @@ def as_class(name, reasons, matrices=(), **which):
             found[key] = thing
         elif inspect.isfunction(thing) and key.startswith("test_"):
             found[key] = staticmethod(thing)
-    made = type("Test" + name.rpartition("test_")[2].title().replace("_", ""), (), found)
-    why = named(reasons, made)
+    result = type("Test" + name.rpartition("test_")[2].title().replace("_", ""), (), found)
+    why = named(reasons, result)
     for key, thing in found.items():
         if inspect.isclass(thing):
-            setattr(made, key, without(thing, why, **which))
-    return without(made, why, **which)
+            setattr(result, key, without(thing, why, **which))
+    return without(result, why, **which)

@@ -55,16 +55,16 @@ def drop(a):
     if a.format == "coo":
         a.col[a.col == 0] = 1  # some repeat now
         return
-    kept = 0
+    count = 0
     indptr, indices, data = a.indptr, a.indices, a.data
     first = 0
     for line in range(N):
         last = indptr[line + 1]
         for at in range(first, last):
             if data[at] > 0.5:
-                indices[kept], data[kept] = indices[at], data[at]
-                kept += 1
-        first, indptr[line + 1] = last, kept
+                indices[count], data[count] = indices[at], data[at]
+                count += 1
+        first, indptr[line + 1] = last, count
 
 
 def repeat(a):

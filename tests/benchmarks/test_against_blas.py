@@ -42,7 +42,7 @@ def interrupt(share, what):
     raise KeyboardInterrupt
 
 
-def test_a_miss_is_told(report):
+def test_a_miss_is_reported(report):
     rows = [{**row, "ratio": 1.2, "ok": False} for row in report["rows"]]
     text = AGAINST_BLAS.text(report | {"rows": rows})
     assert text.count(" no  WRONG") == len(rows)

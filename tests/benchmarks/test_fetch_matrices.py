@@ -125,7 +125,7 @@ def test_an_archive_that_is_whole_is_not_fetched_again(site, tmp_path):
         (packed("epb1", mtx())[:-40], "no archive with epb1/epb1.mtx"),
     ],
 )
-def test_what_is_not_the_matrix_is_refused_and_not_kept(site, tmp_path, capsys, content, told):
+def test_a_wrong_download_is_refused_and_deleted(site, tmp_path, capsys, content, told):
     site.files["/MM/Averous/epb1.tar.gz"] = content
     assert fetch(site, tmp_path, "epb1", "fv1") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["fv1.mtx"]  # the others come all the same

@@ -90,14 +90,14 @@ def test_long_calls_are_timed_once():
 
 
 @pytest.mark.nightly
-def test_a_busy_machine_is_told(made):
+def test_a_busy_machine_is_reported(made):
     assert isinstance(made["warning"], str)
     told = "other work kept the processors busy (waited 9.0 s for one in 10.0 s)"
     assert f"; {told}.\n" in TABLES_002.markdown(made | {"warning": told})
 
 
 @pytest.mark.nightly
-def test_plans_stand_beside_plans(made):
+def test_plans_are_compared_with_plans(made):
     """A plan that is kept is compared with what keeps one, a product that plans anew with what does."""
     columns = {"cuSPARSE": 1.0, "CuPy csr": 1.0, "SciPy csr": 1.0, "csr planned": 1.0}
     ours = dict.fromkeys(paper_002_tables.COMPARED, 1.0)
@@ -110,7 +110,7 @@ def test_plans_stand_beside_plans(made):
     }  # fmt: skip
 
 
-def test_what_is_done_is_kept():
+def test_finished_rows_are_kept():
     """Ctrl-C in the third row."""
 
     def progress(share, what):
@@ -153,7 +153,7 @@ def test_stand_ins_have_the_papers_properties(printed):
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.25])
-def test_the_rest_of_stand_ins_lies_where_the_paper_says(scale):
+def test_the_rest_of_substitutes_is_where_the_paper_says(scale):
     """Chebyshev3's in the first four rows, trdheim's within 531 diagonals; PR02R's nowhere beside a band."""
     a, offsets = paper_002_matrices.stand_in(PRINTED["Chebyshev3"], scale)
     coo = a.tocoo()
@@ -194,7 +194,7 @@ def test_real_matrices_are_read_on_every_device(tmp_path, monkeypatch):
     assert row["stands_in"] and row["n"] < 500 and row["partitions"]["built"]["diagonal_count"] == 9
 
 
-def test_small_stand_ins_are_whole_on_a_cpu():
+def test_small_substitutes_are_complete_on_a_cpu():
     rows = {e.what: round(e.printed.rows * e.scale(CPU, False)) for e in paper_002.matrices(False) if e.printed}
     assert rows["heart1"] == 3557 and rows["trdheim"] == pytest.approx(5524, abs=1) and rows["af23560"] == 5890
     assert all(e.scale(None, False) == 1 for e in paper_002.matrices(False))

@@ -58,7 +58,7 @@ def test_a_picture_has_no_empty_axes(panels, monkeypatch):
     assert [bool(axes.lines) for axes in figure.axes if axes.get_visible()] == [True] * panels
 
 
-def test_what_is_done_is_kept():
+def test_finished_rows_are_kept():
     def progress(share, what):
         if share > 0 and "float64" not in what:
             raise KeyboardInterrupt
@@ -68,7 +68,7 @@ def test_what_is_done_is_kept():
     assert made["interrupted"] and f"interrupted: {made['left']} steps left out" in TABLES_004.text(made)
 
 
-def test_files_are_taken_where_they_are(tmp_path, monkeypatch):
+def test_files_are_used_where_they_are(tmp_path, monkeypatch):
     monkeypatch.setenv("DIAGSPARSE_MATRICES", str(tmp_path))
     ds.io.write(tmp_path / "t2em.mtx", ds.array(ds.gallery.tridiagonal(5)))
     ds.io.write(tmp_path / "waves.mtx.gz", ds.array(ds.gallery.tridiagonal(5, main=2j, dtype=complex)))
@@ -88,7 +88,7 @@ def test_stand_ins_have_the_thesis_s_counts(printed):
 
 
 @pytest.mark.parametrize("printed", [p for p in TABLE if not p.grid], ids=lambda p: p.name)
-def test_small_stand_ins_are_as_full(printed):
+def test_small_substitutes_have_the_same_fill(printed):
     a = paper_004_matrices.stand_in(printed, 0.02)
     fill = a.nnz / ds.csr_array(a)._summary().blocks(8)
     assert fill == pytest.approx(printed.nnz / printed.blocks, rel=0.01)

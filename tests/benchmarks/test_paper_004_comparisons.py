@@ -40,7 +40,7 @@ def row(**times):
     }  # fmt: skip
 
 
-def test_comparisons_are_made_where_there_are_times():
+def test_comparisons_exist_where_there_are_times():
     one = row(tc_2tsk=2e-3, baseline=4e-3, base_over_x=1e-3, batch_over_x=2e-3) | {
         "stages": {"indexed": {"T4 sort": 3e-4}, "segmented_sort": {"T4 segments": 1e-4, "T4 sort": 5e-4}}
     }

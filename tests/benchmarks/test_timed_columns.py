@@ -46,7 +46,7 @@ def test_endings_of_columns_are_operations():
     }  # fmt: skip
 
 
-def test_what_failed_is_told_and_has_no_ratio():
+def test_failures_are_listed_and_have_no_ratio():
     failed = {f"MKL csr {i}": "MemoryError: large" for i in range(6)}
     made = summarize(report(row("a", failed, hm=1.0, **dict.fromkeys(failed, None))), Columns("A x", ("hm",)).pairs)
     assert made["operations"] == [] and len(made["failed"]) == 6
@@ -103,7 +103,7 @@ def test_columns_of_the_host_are_judged_by_its_peers():
     assert change.format == "hm" and change.judged_by == "SciPy dia" and change.slower == pytest.approx(1.5)
 
 
-def test_a_change_of_the_kernel_is_told():
+def test_a_change_of_the_kernel_is_reported():
     about = {"hm": {"timed_on": "cuda", "kernel": "hm matmul row"}, "SciPy": {"timed_on": "cpu"}}
     fields = {"name": "a row", "bandwidth": 4e12, "times": {"hm": 1e-3, "SciPy": 2e-3}, "columns": about}
     old = {

@@ -33,7 +33,7 @@ def test_a_small_run(device, tmp_path):
     assert WIDE.plot(made, tmp_path / "wide.png").stat().st_size > 10_000
 
 
-def test_multiply_adds_are_those_of_the_places():
+def test_multiply_adds_are_those_of_the_positions():
     for offsets in ([0], [-3, 0, 1, 7], range(-8, 9), [-8, 8], [2, 3]):
         a = sp.dia_array((np.ones((len(offsets), 9)), list(offsets)), shape=(9, 9))
         dense = a.toarray()

@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib")
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SECONDS = 240  # a notebook takes far less; a machine may be busy
+SECONDS = 240  # a notebook needs far less; a machine may be busy
 SHOWN = {  # what a reader must get to see
     "01_first_product": [
         "<dia_array 490000 x 490000 float64: 3 diagonals from 0 to 700, symmetric, 2448598 stored, 11.8 MB, cpu>",
@@ -74,7 +74,7 @@ SHOWN = {  # what a reader must get to see
         "PySCF, no matrix",
     ],
 }
-NEEDS = {"06_molecule": "pyscf.mcscf"}  # beside the extras of the tests
+NEEDS = {"06_molecule": "pyscf.mcscf"}  # in addition to the extra `test`
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 

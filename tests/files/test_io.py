@@ -34,32 +34,30 @@ def same(a, b):
 
 
 @pytest.mark.quick
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("format", ds.formats())
-def test_every_format_and_dtype(tmp_path, format, suffix, dtype):
-    A = ds.array(gallery.banded(20, 3, 2, dtype=dtype, seed=1), format)
-    ds.write(tmp_path / f"a{suffix}", A)
-    B = ds.read(tmp_path / f"a{suffix}", dtype=dtype)
-    assert B.format == (format if suffix == ".npz" else "csr")
-    assert same(A, B)
-    if suffix == ".npz":
-        assert ds.read(tmp_path / "a.npz").dtype == dtype
-        for name, part in A.parts().items():
-            assert np.array_equal(part, B.parts()[name]), name
-    assert [path.name for path in tmp_path.iterdir()] == [f"a{suffix}"]
+def test_every_format_and_dtype(tmp_path, format, suffix):
+    for dtype in DTYPES:
+        A = ds.array(gallery.banded(20, 3, 2, dtype=dtype, seed=1), format)
+        ds.write(tmp_path / f"a{suffix}", A)
+        B = ds.read(tmp_path / f"a{suffix}", dtype=dtype)
+        assert B.format == (format if suffix == ".npz" else "csr")
+        assert same(A, B), dtype
+        if suffix == ".npz":
+            assert ds.read(tmp_path / "a.npz").dtype == dtype
+            for name, part in A.parts().items():
+                assert np.array_equal(part, B.parts()[name]), name
+        assert [path.name for path in tmp_path.iterdir()] == [f"a{suffix}"]
 
 
-@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (4, 0), (1, 1), (3, 7), (7, 3)])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("format", ds.formats())
-def test_every_shape(tmp_path, format, suffix, shape):
-    if format == "cdm" and shape[0] != shape[1]:
-        pytest.skip("CDM holds square matrices only")
-    A = ds.array(np.arange(shape[0] * shape[1], dtype=float).reshape(shape) - 3, format)
-    ds.write(str(tmp_path / f"a{suffix}"), A)
-    B = ds.read(str(tmp_path / f"a{suffix}"), format=format)
-    assert B.shape == shape and B.format == format and same(A, B)
+def test_every_shape(tmp_path, format, suffix):
+    for shape in [(0, 0), (1, 1)] + [(0, 3), (4, 0), (3, 7), (7, 3)] * (format != "cdm"):
+        A = ds.array(np.arange(shape[0] * shape[1], dtype=float).reshape(shape) - 3, format)
+        ds.write(str(tmp_path / f"a{suffix}"), A)
+        B = ds.read(str(tmp_path / f"a{suffix}"), format=format)
+        assert B.shape == shape and B.format == format and same(A, B), shape
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -97,7 +95,7 @@ def test_archives_of_scipy(tmp_path):
         assert ds.read(tmp_path / "a.npz", format="hm").format == "hm"
 
 
-def test_values_keep_their_bits(tmp_path, library):
+def test_values_are_bitwise_unchanged(tmp_path, library):
     values = np.array([np.pi, 1e-310, -0.0, 1e308, 1 / 3, np.nan, np.inf, -np.inf, 5e-324])
     A = ds.csr_array(sparse.csr_array(np.diag(np.ones(9))))
     A.values[:] = values
@@ -192,9 +190,9 @@ def test_integers_in_archives(tmp_path):
 def test_missing_files(tmp_path, suffix):
     with pytest.raises(FileNotFoundError):
         ds.read(tmp_path / f"nothing{suffix}")
-    with pytest.raises(FileNotFoundError) as told:
+    with pytest.raises(FileNotFoundError) as caught:
         ds.write(tmp_path / "nowhere" / f"a{suffix}", gallery.tridiagonal(3))
-    assert told.value.filename == str(tmp_path / "nowhere")
+    assert caught.value.filename == str(tmp_path / "nowhere")
 
 
 def test_other_suffixes(tmp_path):
@@ -247,7 +245,7 @@ def test_permissions_of_a_replaced_file_stay(tmp_path, suffix):
     assert path.stat().st_mode == plain.stat().st_mode  # a new file has the default permissions
 
 
-def test_links_stay_and_what_they_lead_to_is_replaced(tmp_path):
+def test_links_stay_and_their_target_is_replaced(tmp_path):
     (tmp_path / "there").mkdir()
     target, link, chain = tmp_path / "there" / "matrix.npz", tmp_path / "link.npz", tmp_path / "chain.npz"
     link.symlink_to("there/matrix.npz")  # which does not exist yet
@@ -275,7 +273,7 @@ def test_a_pipe_is_written_to(tmp_path):
     assert text.startswith("%%MatrixMarket") and stat.S_ISFIFO(path.stat().st_mode)
 
 
-def test_what_write_refuses_begins_with_its_name_and_that_of_the_file(tmp_path):
+def test_errors_of_write_begin_with_write_and_the_file(tmp_path):
     huge = ds.hm_array((np.ones(1), [2**40 - 1]), shape=(5, 2**40))
     broken = sparse.csr_array(np.eye(3))
     broken.indices[1] = 7

@@ -153,11 +153,11 @@ def test_the_other_byte_order(tmp_path, format):
     path = tmp_path / "a.npz"
     A = gallery.banded(8, 2, 1, dtype=complex, seed=1)
     parts = saved(path, ds.array(A, "hm") if format == "hm" else sparse.csr_array(A).asformat(format))
-    turned = {
+    members = {
         name: part if part.dtype.kind in "SU" else part.astype(part.dtype.newbyteorder())
         for name, part in parts.items()
     }
-    np.savez(path, **turned)
+    np.savez(path, **members)
     assert np.array_equal(ds.read(path).toarray(), A.toarray())
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import DIAGONAL
 from market_files import LIBRARIES, market
 from processes import python
 from scipy import sparse
@@ -56,7 +57,7 @@ def write_files(folder):
     for format in ds.formats():
         ds.write(folder / f"{format}.npz", ds.array(plain, format))
         ds.write(folder / f"{format}-complex.npz", ds.array(gallery.banded(8, 2, 1, dtype=complex, seed=1), format))
-    for format in ("dia", "hm", "cdm"):
+    for format in DIAGONAL:
         for i, packing in enumerate(({"symmetry": "symmetric"}, {"period": 3}, {"symmetry": "hermitian", "period": 1})):
             packed = ds.array(plain, format).asformat(format, **packing)
             ds.write(folder / f"{format}-{i}.npz", packed)
@@ -115,9 +116,9 @@ def with_another_member(data, rng):
         part = part[..., :-1] if part.ndim else part
     elif change == 4 and part.dtype.kind in "iufc" and part.size:
         part.reshape(-1)[rng.randrange(part.size)] = np.array(rng.choice(numbers)).astype(part.dtype)
-    made = io.BytesIO()
-    np.savez(made, **parts, **({name: part} if change < 5 else {}))
-    return made.getvalue()
+    result = io.BytesIO()
+    np.savez(result, **parts, **({name: part} if change < 5 else {}))
+    return result.getvalue()
 
 
 def read_damaged(folder, trials):

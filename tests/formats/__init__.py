@@ -1,8 +1,8 @@
 """What the tests know of each format, a file each, written from its definition and from nothing of the library.
 
 ``EXAMPLE``: the parts of the matrix that its header draws; ``OPTIONS``: those of its layout, where it is not the one
-that would be chosen; ``ORDER``: how a constructor takes the parts; ``decode``: the dense matrix that parts stand for;
-``sizes``: the values that lie in a matrix, and its bytes; ``draw``: random parts.
+that would be chosen; ``ORDER``: how a constructor takes the parts; ``decode``: the dense matrix that parts
+represent; ``sizes``: the values that lie in a matrix, and its bytes; ``draw``: random parts.
 """
 
 from importlib import import_module

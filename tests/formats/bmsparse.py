@@ -48,5 +48,5 @@ def draw(case, dense, mask):
             values.extend(dense[i : i + 8, j : j + 8][block])
             begins.append(len(values))
         pointers.append(len(columns))
-    made = np.array(values, dense.dtype), np.array(pointers), np.array(columns, kind), np.array(bitmaps, np.uint64)
-    return (*made, np.array(begins)), {}
+    result = np.array(values, dense.dtype), np.array(pointers), np.array(columns, kind), np.array(bitmaps, np.uint64)
+    return (*result, np.array(begins)), {}

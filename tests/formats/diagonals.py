@@ -1,4 +1,4 @@
-"""What dia, hm and cdm share: the diagonals of a matrix."""
+"""Common to dia, hm and cdm: the diagonals of a matrix."""
 
 import numpy as np
 

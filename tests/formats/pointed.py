@@ -1,4 +1,4 @@
-"""What the tests of coosr and coosc share: ``A[row[e], col[e]] = values[e]``, and pointers along one axis."""
+"""Common to coosr and coosc: ``A[row[e], col[e]] = values[e]``, and pointers along one axis."""
 
 import numpy as np
 from fuzz import layouts
@@ -7,7 +7,7 @@ ORDER = "values", "row", "col", "indptr"
 
 
 class Pointed:
-    """Coordinates in the order of their rows (axis 0) or columns, with the place where each of them begins."""
+    """Coordinates in the order of their rows (axis 0) or columns, and the position where each of them begins."""
 
     def __init__(self, axis):
         self.axis = axis

@@ -1,4 +1,4 @@
-"""Dense arrays: values, and every way in which NumPy may keep them in memory."""
+"""Dense arrays: values, and every layout in which NumPy may store them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,8 +33,8 @@ def product_dtype(a: np.dtype, b: np.dtype) -> np.dtype | None:
     a, b = widened(a), widened(b)
     if b.kind not in "iubfc":
         return None
-    made = np.result_type(a, b)
-    return made if made in VALUE else None
+    result = np.result_type(a, b)
+    return result if result in VALUE else None
 
 
 def numbers(case: Case, size: Any, dtype: np.dtype, style: str | None = None) -> np.ndarray:
@@ -46,8 +46,8 @@ def numbers(case: Case, size: Any, dtype: np.dtype, style: str | None = None) ->
     def real() -> np.ndarray:
         if style == "quarters":
             return rng.integers(-8, 9, size) / 4
-        made = rng.uniform(-1, 1, size)
-        return made * 2.0 ** rng.integers(-12, 13, size) if style == "wide" else made
+        result = rng.uniform(-1, 1, size)
+        return result * 2.0 ** rng.integers(-12, 13, size) if style == "wide" else result
 
     if dtype.kind in "iub":
         return rng.integers(0 if dtype.kind == "u" else -5, 6, size).astype(dtype)
@@ -55,7 +55,7 @@ def numbers(case: Case, size: Any, dtype: np.dtype, style: str | None = None) ->
 
 
 class Arranged:
-    """Values in an array that may be strided, misaligned or a window; what lies around it must stay as it is."""
+    """Values in an array that may be strided, misaligned or a window; memory around it must not change."""
 
     def __init__(self, base: np.ndarray, see: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> None:
         self.base, self._see, self.array = base, see, see(base)
@@ -89,12 +89,12 @@ def arranged(case: Case, values: np.ndarray, kinds: Any) -> Arranged:
         return Arranged(np.empty(shape, dtype.newbyteorder()), lambda b: b, values)
     if kind == "repeated":  # all columns are the first one, in the same memory
         base = values[:, :1].copy()
-        made = Arranged(base, lambda b: b, base)
-        made.array = np.broadcast_to(base, shape)
-        return made
-    made = Arranged(np.empty(shape, dtype, "F" if kind == "F" else "C"), lambda b: b, values)
-    made.array.flags.writeable = kind != "read-only"
-    return made
+        result = Arranged(base, lambda b: b, base)
+        result.array = np.broadcast_to(base, shape)
+        return result
+    result = Arranged(np.empty(shape, dtype, "F" if kind == "F" else "C"), lambda b: b, values)
+    result.array.flags.writeable = kind != "read-only"
+    return result
 
 
 def _inside(case: Case, values: np.ndarray, fortran: bool, steps: tuple[int, ...]) -> Arranged:

@@ -35,13 +35,13 @@ def diags(case: Case) -> None:
     case.note("diags by", way, ks, format)
     options: dict[str, Any] = {"shape": shape, "format": format, "device": device, "dtype": dtype}
     if way == "dict":
-        made = ds.diags(dict(zip(ks, values, strict=True)), **options)
+        result = ds.diags(dict(zip(ks, values, strict=True)), **options)
     elif way == "lists":
-        made = ds.diags(values, ks, **options)
+        result = ds.diags(values, ks, **options)
     else:
         data = sp.dia_array(sp.diags_array(values, offsets=ks, shape=shape))
-        made = ds.diags(data.data, data.offsets, **options)
-    same(made, exact, format or "hm", dtype)
+        result = ds.diags(data.data, data.offsets, **options)
+    same(result, exact, format or "hm", dtype)
     if ks:
         refused(ValueError, lambda: ds.diags([*values, values[0]], [*ks, ks[0]], **options), "an offset twice")
     refused(ValueError, lambda: ds.diags({n: 1.0}, **options), "a diagonal outside")
@@ -49,10 +49,10 @@ def diags(case: Case) -> None:
 
 def _on(shape: tuple[int, int], values: np.ndarray, k: int) -> np.ndarray:
     """Return a dense matrix with one diagonal."""
-    made = np.zeros(shape, values.dtype)
+    result = np.zeros(shape, values.dtype)
     i = np.arange(len(values))
-    made[i + max(0, -k), i + max(0, k)] = values
-    return made
+    result[i + max(0, -k), i + max(0, k)] = values
+    return result
 
 
 def joined(case: Case) -> None:
@@ -70,8 +70,8 @@ def joined(case: Case) -> None:
     format = format_for(case, exact.shape)
     case.note(name, [type(block).__name__ for block in given], format)
     if not any(ds.issparse(block) and block.dtype in NARROW for block in given):
-        made = getattr(ds, name)(given, format)
-        same(made, exact, format, exact.dtype)
+        result = getattr(ds, name)(given, format)
+        same(result, exact, format, exact.dtype)
     else:
         same(getattr(ds, name)(given, format), exact, format)
     if name != "block_diag":
@@ -82,13 +82,13 @@ def joined(case: Case) -> None:
 
 
 def _block_diag(blocks: list[np.ndarray]) -> np.ndarray:
-    """Return dense blocks along the main diagonal; SciPy takes one without columns for one without rows."""
+    """Return dense blocks along the main diagonal; SciPy confuses one without columns with one without rows."""
     shapes = np.array([block.shape for block in blocks])
-    made, (row, col) = np.zeros(shapes.sum(axis=0), np.result_type(*blocks)), (0, 0)
+    result, (row, col) = np.zeros(shapes.sum(axis=0), np.result_type(*blocks)), (0, 0)
     for block in blocks:
-        made[row : row + block.shape[0], col : col + block.shape[1]] = block
+        result[row : row + block.shape[0], col : col + block.shape[1]] = block
         row, col = row + block.shape[0], col + block.shape[1]
-    return made
+    return result
 
 
 def small(case: Case) -> Drawn:
@@ -104,9 +104,9 @@ def kron(case: Case) -> None:
     shape = a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]
     format = format_for(case, shape)
     case.note("kron, format", format)
-    made, ref = ds.kron(a.A, b.A, format), np.kron(long(a.exact), long(b.exact))
-    close(made, ref, abs(ref), 2, np.result_type(a.exact, b.exact))
-    assert format is None or made.format == format
+    result, ref = ds.kron(a.A, b.A, format), np.kron(long(a.exact), long(b.exact))
+    close(result, ref, abs(ref), 2, np.result_type(a.exact, b.exact))
+    assert format is None or result.format == format
     a.require_unchanged()
     b.require_unchanged()
 

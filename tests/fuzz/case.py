@@ -1,4 +1,4 @@
-"""A case: all of its chance comes from a family, a seed and a number."""
+"""A case: its random choices depend only on a family, a seed and a number."""
 
 import random
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class Case:
         return "; ".join(" ".join(map(str, words)) for words in self._notes)
 
     def chance(self, probability: float) -> bool:
-        """Return True in that share of the cases."""
+        """Return True with this probability."""
         return self.chance_of.random() < probability
 
     def pick(self, choices: Any) -> Any:

@@ -16,10 +16,10 @@ Refusals = type[Exception] | tuple[type[Exception], ...]
 def refused(kinds: Refusals, call: Callable[[], Any], why: str) -> None:
     """Raise unless the call raises one of these."""
     try:
-        made = call()
+        result = call()
     except kinds:
         return
-    raise AssertionError(f"{why}: expected {kinds}, got {made!r}")
+    raise AssertionError(f"{why}: expected {kinds}, got {result!r}")
 
 
 def times(a: Any, x: np.ndarray, op: str = "N") -> tuple[np.ndarray, np.ndarray, int]:
@@ -41,16 +41,21 @@ def close(y: Any, ref: Any, magnitude: Any, terms: int, dtype: np.dtype | None =
     if dtype is not None:
         assert y.dtype == dtype, f"dtype {y.dtype}, expected {dtype}"
     assert y.shape == ref.shape, f"shape {y.shape}, expected {ref.shape}"
-    kept = widened(np.dtype(y.dtype))
+    computed_in = widened(np.dtype(y.dtype))
     if sp.issparse(ref):
         y = y.to("cpu") if ds.issparse(y) else y
         y, ref, magnitude = (sp.csr_array(a) for a in (long(sp.csr_array(y)), long(ref), magnitude))
-        over = abs(y - ref) - limit(kept, terms, magnitude)
-        assert not over.nnz or over.max() <= float(np.finfo(kept).tiny), f"off by {over.max():.3g} more than the bound"
+        over = abs(y - ref) - limit(computed_in, terms, magnitude)
+        assert not over.nnz or over.max() <= float(np.finfo(computed_in).tiny), (
+            f"off by {over.max():.3g} more than the bound"
+        )
         return
     if not isinstance(y, np.ndarray | np.generic):
         y = y.toarray()
-    error, most = abs(long(y) - long(ref)), limit(kept, terms, abs(magnitude)) + float(np.finfo(kept).tiny)
+    error, most = (
+        abs(long(y) - long(ref)),
+        limit(computed_in, terms, abs(magnitude)) + float(np.finfo(computed_in).tiny),
+    )
     wrong = np.argwhere(~(error <= most))
     if len(wrong):
         at = tuple(wrong[0])
@@ -85,7 +90,7 @@ def at_same_places(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def require_equal(got: np.ndarray, exact: np.ndarray) -> None:
-    """Raise unless two arrays are equal, with no numbers in the same places."""
+    """Raise unless two arrays are equal, with NaN at the same positions."""
     wrong = np.argwhere((got != exact) & ~(np.isnan(got) & np.isnan(exact)))
     at = tuple(wrong[0]) if len(wrong) else ()
     assert not len(wrong), f"{len(wrong)} elements differ; first at {at}: {got[at]}, expected {exact[at]}"

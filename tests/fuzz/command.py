@@ -1,4 +1,4 @@
-"""The command line: which families run, for how long, and what is told of them."""
+"""The command line: which families run, for how long, and what is printed."""
 
 import argparse
 import os
@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     given = _parser().parse_args(argv)
     chosen = list(FAMILIES) if given.family == "all" else [given.family]
     if given.device != "cpu" and given.family == "all":
-        chosen = ["operations"]  # the rest is about what comes from outside, which is read on the host
+        chosen = ["operations"]  # the others are about input, which is read on the host
     cases = given.cases or (1 if given.case is not None else None)
     with TemporaryDirectory(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         processes = []
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=30, help="how long; 30 by default")
     parser.add_argument("--cases", type=int, help="run so many of each family, however long they take")
     parser.add_argument("--case", type=int, help="run the case of this number (or --cases from there) and tell of it")
-    parser.add_argument("--device", default="cpu", help="where operations take place: cpu (the default) or cuda")
+    parser.add_argument("--device", default="cpu", help="the device of the operations: cpu (the default) or cuda")
     return parser
 
 

@@ -32,15 +32,15 @@ def formats(case: Case) -> None:
     }
     if not fits(format, A.shape):
         return refused(ValueError, calls[way], "cdm_array is for square matrices")
-    made = calls[way]()
-    same(made, drawn.exact, format, widened(A.dtype) if format != A.format else A.dtype)
+    result = calls[way]()
+    same(result, drawn.exact, format, widened(A.dtype) if format != A.format else A.dtype)
     if way in ("asformat with copy", "constructor"):
-        assert not shared(made, A), f"{way}: {shared(made, A)} are those of the origin"
-    if not drawn.large and made.shape != (0, 0) and case.chance(0.1) and not made._packed and not made._op:
-        require_equal(decode(format, host(made.parts()), made.shape), drawn.exact)
-    if case.chance(0.2) and not drawn.large and not A._packed and not made._op:
+        assert not shared(result, A), f"{way}: {shared(result, A)} are those of the origin"
+    if not drawn.large and result.shape != (0, 0) and case.chance(0.1) and not result._packed and not result._op:
+        require_equal(decode(format, host(result.parts()), result.shape), drawn.exact)
+    if case.chance(0.2) and not drawn.large and not A._packed and not result._op:
         report = ds.memory_report(A)
-        assert report[format] >= made.nbytes, f"forecast {report[format]}, made {made.nbytes}"
+        assert report[format] >= result.nbytes, f"forecast {report[format]}, got {result.nbytes}"
     drawn.require_unchanged()
 
 
@@ -59,13 +59,13 @@ def copies(case: Case) -> None:
     }
     way = case.pick(list(ways))
     case.note(way)
-    made = ways[way]()
+    result = ways[way]()
     with np.errstate(all="ignore"):  # NumPy's product of a complex infinity and 1 holds a NaN
-        same(made, drawn.exact * 1 if way == "times 1" else drawn.exact, dtype=A.dtype)
-    parts = set(shared(made, A)) - ({"indices", "indptr", "row", "col"} if way == "times 1" else set())
+        same(result, drawn.exact * 1 if way == "times 1" else drawn.exact, dtype=A.dtype)
+    parts = set(shared(result, A)) - ({"indices", "indptr", "row", "col"} if way == "times 1" else set())
     assert not parts, f"{parts} are those of the origin"
-    if made._matrix.values.size and not made._op:
-        made.values = 0
+    if result._matrix.values.size and not result._op:
+        result.values = 0
     drawn.require_unchanged()
 
 
@@ -78,13 +78,13 @@ def dtypes(case: Case) -> None:
     lossy = drawn.exact.dtype.kind == "c" and wanted.kind != "c"
     if lossy or not (wanted in VALUE or narrow):
         return refused(TypeError, lambda: A.astype(wanted), f"{A.dtype} to {wanted}")
-    made = A.astype(wanted, copy=case.chance(0.5))
+    result = A.astype(wanted, copy=case.chance(0.5))
     with np.errstate(all="ignore"):
         exact = drawn.exact.astype(wanted) if wanted not in NARROW else None
         if exact is None and not drawn.large:
             exact = drawn.exact.astype(wanted).astype(np.float32)
     if exact is not None:
-        same(made, exact, A.format, wanted)
+        same(result, exact, A.format, wanted)
     drawn.require_unchanged()
 
 
@@ -111,24 +111,24 @@ def to_scipy(case: Case) -> None:
     drawn = draw(case, large=0.02, special=True)
     format = case.pick([None, "csr", "csc", "coo", "dia", "lil"])
     case.note("to_scipy", format)
-    made = as_scipy(drawn.A, format)
-    assert made.shape == drawn.shape and made.dtype == drawn.exact.dtype, f"{made.dtype} {made.shape}"
+    result = as_scipy(drawn.A, format)
+    assert result.shape == drawn.shape and result.dtype == drawn.exact.dtype, f"{result.dtype} {result.shape}"
     if drawn.large:
-        assert not (sp.csr_array(made) != drawn.exact).nnz, "values differ"
+        assert not (sp.csr_array(result) != drawn.exact).nnz, "values differ"
     else:
-        require_equal(made.toarray(), drawn.exact)
+        require_equal(result.toarray(), drawn.exact)
     back = [f for f in ds.formats() if fits(f, drawn.shape)]
-    same(getattr(ds, f"{case.pick(back)}_array")(made), drawn.exact)
+    same(getattr(ds, f"{case.pick(back)}_array")(result), drawn.exact)
     drawn.require_unchanged()
 
 
 def pickled(case: Case) -> None:
     """Through `pickle`: the same view of the same layout."""
     drawn = draw(case, large=0.02, special=True)
-    made = pickle.loads(pickle.dumps(drawn.A, case.between(0 if drawn.A.dtype not in NARROW else 2, 5)))
-    same(made, drawn.exact, drawn.A.format, drawn.A.dtype)
-    assert (made._op, made.nbytes) == (drawn.A._op, drawn.A.nbytes)
-    _require_same_packing(made, drawn.A)
+    result = pickle.loads(pickle.dumps(drawn.A, case.between(0 if drawn.A.dtype not in NARROW else 2, 5)))
+    same(result, drawn.exact, drawn.A.format, drawn.A.dtype)
+    assert (result._op, result.nbytes) == (drawn.A._op, drawn.A.nbytes)
+    _require_same_packing(result, drawn.A)
     drawn.require_unchanged()
 
 
@@ -139,23 +139,23 @@ def files(case: Case) -> None:
     case.note("through", suffix)
     path = case.folder / f"a{suffix}"
     ds.write(path, drawn.A)
-    made = ds.read(path)
+    result = ds.read(path)
     if suffix != ".npz":  # the decimals are the shortest that give the same bits back
-        assert made.dtype == (np.complex128 if drawn.exact.dtype.kind == "c" else np.float64), made.dtype
-        same(made.astype(drawn.exact.dtype), drawn.exact, "csr")
+        assert result.dtype == (np.complex128 if drawn.exact.dtype.kind == "c" else np.float64), result.dtype
+        same(result.astype(drawn.exact.dtype), drawn.exact, "csr")
     else:
-        same(made, drawn.exact, drawn.A.format, drawn.A.dtype)
-        _require_same_packing(made, drawn.A)
+        same(result, drawn.exact, drawn.A.format, drawn.A.dtype)
+        _require_same_packing(result, drawn.A)
     drawn.require_unchanged()
 
 
-def _require_same_packing(made: Any, A: Any) -> None:
+def _require_same_packing(result: Any, A: Any) -> None:
     if A.format in DIAGONAL:
-        assert (made.symmetry, made.period) == (A.symmetry, A.period), f"packing of {made!r}"
+        assert (result.symmetry, result.period) == (A.symmetry, A.period), f"packing of {result!r}"
 
 
 def packings(case: Case) -> None:
-    """Packing anew: what the values allow is kept, what they do not allow is refused."""
+    """Packing: options that the values allow are applied, others are refused."""
     drawn = draw(case, formats=DIAGONAL if case.chance(0.7) else None)
     A, exact = drawn.A, drawn.exact
     symmetry, period = case.pick([None, "symmetric", "hermitian"]), case.pick([None, 1, 2, 5])
@@ -176,10 +176,10 @@ def packings(case: Case) -> None:
 
     if not (mirrored and repeating):
         return refused(ValueError, call, "the values do not allow it")
-    made = call()
-    same(made, exact, format)
-    assert (made.symmetry, made.period) == (symmetry, period)
-    same(made.unpacked(), exact, format, exact.dtype)
+    result = call()
+    same(result, exact, format)
+    assert (result.symmetry, result.period) == (symmetry, period)
+    same(result.unpacked(), exact, format, exact.dtype)
     drawn.require_unchanged()
 
 

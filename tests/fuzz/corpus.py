@@ -42,9 +42,9 @@ def _by_hand(case: Case) -> bytes:
         for i in range(m)
         if symmetry == "general" or i > j or (i == j and "skew" not in symmetry)
     ]
-    kept = below if layout == "array" else case.some(below, len(below))
-    lines = [number] * len(kept) if layout == "array" else [f"{i + 1} {j + 1} {number}" for i, j in kept]
-    sizes = f"{m} {n}" if layout == "array" else f"{m} {n} {len(kept)}"
+    positions = below if layout == "array" else case.some(below, len(below))
+    lines = [number] * len(positions) if layout == "array" else [f"{i + 1} {j + 1} {number}" for i, j in positions]
+    sizes = f"{m} {n}" if layout == "array" else f"{m} {n} {len(positions)}"
     space = case.pick(["\n", "\n", "\r\n", " \n", "\n\n"])
     return space.join([f"%%MatrixMarket matrix {layout} {field} {symmetry}", "% comment", sizes, *lines, ""]).encode()
 

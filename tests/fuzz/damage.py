@@ -32,7 +32,7 @@ DTYPES = (
 )
 _LISTS = [], [1, 2], [[1], [2, 3]], {}, {"a": 1}, (), range(3), slice(3)
 NO_ARRAYS = (None, 1, 1.5, "text", b"bytes", *_LISTS, object(), Ellipsis, np.float64(2))
-_HUGE = (2**40,), (2**40, 0)  # labels are read one by one, which is no hang but takes its time
+_HUGE = (2**40,), (2**40, 0)  # labels are read one by one: slow, but no hang
 
 
 def array(case: Case, a: Any) -> Any:
@@ -127,20 +127,20 @@ def _order(case: Case, a: np.ndarray) -> Any:
 
 
 def _memory(case: Case, a: np.ndarray) -> Any:
-    if a.nbytes > 1 << 24 or max(a.shape, default=0) > 1 << 20:  # it repeats itself: a copy takes its time
+    if a.nbytes > 1 << 24 or max(a.shape, default=0) > 1 << 20:  # it repeats itself: a copy is slow
         return a
     kind = case.pick(["steps", "misaligned", "read-only", "records", "Fortran", "masked", "matrix", "subclass"])
     if kind == "steps":
         return np.repeat(a, 2, axis=0)[::2]
     if kind == "misaligned":
         raw = bytearray(a.nbytes + 1)
-        made = np.ndarray(a.shape, a.dtype, raw, 1)
-        made[...] = a
-        return made
+        result = np.ndarray(a.shape, a.dtype, raw, 1)
+        result[...] = a
+        return result
     if kind == "records":
-        made = np.zeros(a.shape, np.dtype([("pad", "u1"), ("a", a.dtype)]))
-        made["a"] = a
-        return made["a"]
+        result = np.zeros(a.shape, np.dtype([("pad", "u1"), ("a", a.dtype)]))
+        result["a"] = a
+        return result["a"]
     if kind == "masked":
         return np.ma.masked_array(a, a == a.reshape(-1)[0])
     if kind == "matrix":
@@ -173,30 +173,30 @@ def shape(case: Case, given: tuple[int, int]) -> Any:
 
 def raw(case: Case, data: bytes) -> bytes:
     """Return bytes with some of them changed, cut out, doubled or moved."""
-    made = bytearray(data)
+    result = bytearray(data)
     for _ in range(case.between(1, 3)):
         kind = case.weighted(
             {"bits": 4, "bytes": 2, "cut": 2, "splice": 1, "doubled": 1, "removed": 1, "filled": 1, "numbers": 2}
         )
         case.note("damage:", kind)
-        at = case.between(0, max(0, len(made) - 1))
-        length = min(len(made) - at, case.pick([1, 2, 4, 8, case.between(1, 64)]))
-        if kind == "bits" and made:
-            made[at] ^= 1 << case.between(0, 7)
-        elif kind == "bytes" and made:
-            made[at] = case.pick([0, 10, 32, 45, 48, 57, 127, 128, 255])
+        at = case.between(0, max(0, len(result) - 1))
+        length = min(len(result) - at, case.pick([1, 2, 4, 8, case.between(1, 64)]))
+        if kind == "bits" and result:
+            result[at] ^= 1 << case.between(0, 7)
+        elif kind == "bytes" and result:
+            result[at] = case.pick([0, 10, 32, 45, 48, 57, 127, 128, 255])
         elif kind == "cut":
-            del made[at:]
+            del result[at:]
         elif kind == "splice":
-            other = case.between(0, max(0, len(made) - length))
-            made[at : at + length] = made[other : other + length]
+            other = case.between(0, max(0, len(result) - length))
+            result[at : at + length] = result[other : other + length]
         elif kind == "doubled":
-            made[at:at] = made[at : at + length]
+            result[at:at] = result[at : at + length]
         elif kind == "removed":
-            del made[at : at + length]
+            del result[at : at + length]
         elif kind == "filled":
-            made[at : at + length] = bytes([case.pick([0, 255])]) * length
+            result[at : at + length] = bytes([case.pick([0, 255])]) * length
         elif length in (2, 4, 8):
             number = case.pick([n for n in EXTREMES if -(1 << 8 * length - 1) <= n < 1 << 8 * length - 1])
-            made[at : at + length] = number.to_bytes(length, "little", signed=True)
-    return bytes(made)
+            result[at : at + length] = number.to_bytes(length, "little", signed=True)
+    return bytes(result)

@@ -111,9 +111,9 @@ def into_output(case: Case) -> None:
         ref, size = ref + beta * long(out.array), size + abs(beta) * abs(out.array)
     product = drawn.A.rmatvec if op == "H" else drawn.A.matvec
     given = x.array.copy()
-    made = product(x.array, out=out.array, alpha=alpha, beta=beta, kernel=kernel)
-    assert made is out.array, "out was not returned"
-    close(made, ref, size, terms, result)
+    built = product(x.array, out=out.array, alpha=alpha, beta=beta, kernel=kernel)
+    assert built is out.array, "out was not returned"
+    close(built, ref, size, terms, result)
     out.require_unchanged("out", around=True)
     if not np.shares_memory(out.array, x.array):
         assert x.array.tobytes() == given.tobytes(), "x was written to"
@@ -196,7 +196,7 @@ def wrong_operands(case: Case) -> None:
         del calls["an out in A's values"]  # which are too few, or of another type
     why = case.pick(list(calls))
     if why == "an unknown kernel" and not n:
-        return  # nothing is multiplied, so nobody looks
+        return  # nothing is multiplied, so nothing is validated
     kinds, call = calls[why]
     refused(kinds, call, why)
     assert out.tobytes() == before.tobytes(), "out was written to"

@@ -50,18 +50,18 @@ def scalars(case: Case) -> None:
         "A ** s": lambda a: a**s,
         "A + 0": zero,
     }
-    made, exact = functions[sign](A), drawn.exact
+    result, exact = functions[sign](A), drawn.exact
     if drawn.large:
         exact = sp.csr_array(exact)
         ref = sp.csr_array((functions[sign](exact.data), exact.indices, exact.indptr), shape=exact.shape)
     else:
         ref = functions[sign](exact)
-    assert made.format == A.format, f"format {made.format}, expected {A.format}"
+    assert result.format == A.format, f"format {result.format}, expected {A.format}"
     expected = ref.dtype
-    if A.dtype in NARROW and ref.dtype.kind != "c":  # scaling keeps 16 bits
+    if A.dtype in NARROW and ref.dtype.kind != "c":  # scaling preserves 16 bits
         expected, ref = A.dtype, ref.astype(A.dtype).astype(np.float32)
-    assert made.dtype == expected, f"dtype {made.dtype}, expected {expected}"
-    close(made, ref, abs(ref), 4 if made.dtype not in NARROW else 2**17)
+    assert result.dtype == expected, f"dtype {result.dtype}, expected {expected}"
+    close(result, ref, abs(ref), 4 if result.dtype not in NARROW else 2**17)
     drawn.require_unchanged()
 
 
@@ -78,15 +78,15 @@ def sparse_operands(case: Case) -> None:
     elif case.chance(0.1) and sign != "*":
         left = as_scipy(left, case.pick(["csr", "coo"]))
     case.note(sign, f"{type(left).__name__} and {type(right).__name__}")
-    made = left.multiply(right) if sign == "*" else SIGNS[sign](left, right)
+    result = left.multiply(right) if sign == "*" else SIGNS[sign](left, right)
     ref = a.exact.multiply(b.exact) if sign == "*" and a.large else SIGNS[sign](a.exact, b.exact)
     dtype = np.result_type(a.exact.dtype, b.exact.dtype)
-    assert made.dtype == dtype, f"dtype {made.dtype}, expected {dtype}"
-    close(made, ref, abs(ref), 2)
+    assert result.dtype == dtype, f"dtype {result.dtype}, expected {dtype}"
+    close(result, ref, abs(ref), 2)
     if left is a.A:
-        assert made.format == a.A.format, f"format {made.format}, expected {a.A.format}"
+        assert result.format == a.A.format, f"format {result.format}, expected {a.A.format}"
     else:
-        assert not ds.issparse(made), f"{made!r} where SciPy decides"
+        assert not ds.issparse(result), f"{result!r} where SciPy decides"
     a.require_unchanged()
     b.require_unchanged()
 
@@ -101,14 +101,14 @@ def dense_operands(case: Case) -> None:
     case.note(sign)
     function = SIGNS[sign[2]]
     ref = function(drawn.exact, d.array) if sign[0] == "A" else function(d.array, drawn.exact)
-    made = function(A, d.array) if sign[0] == "A" else function(d.array, A)
+    result = function(A, d.array) if sign[0] == "A" else function(d.array, A)
     if "*" in sign:
-        assert ds.issparse(made) and made.format == A.format, f"got {type(made)}"
+        assert ds.issparse(result) and result.format == A.format, f"got {type(result)}"
     else:
-        assert isinstance(made, np.ndarray), f"got {type(made)}"
+        assert isinstance(result, np.ndarray), f"got {type(result)}"
     if A.dtype not in NARROW:
-        assert made.dtype == ref.dtype, f"dtype {made.dtype}, expected {ref.dtype}"
-    close(made, ref, abs(ref), 2)
+        assert result.dtype == ref.dtype, f"dtype {result.dtype}, expected {ref.dtype}"
+    close(result, ref, abs(ref), 2)
     d.require_unchanged("the dense operand")
     drawn.require_unchanged()
 
@@ -138,7 +138,7 @@ def reductions(case: Case) -> None:
 
 
 def zeros(case: Case) -> None:
-    """`eliminate_zeros`, in place: the values stay, and nobody else's matrix changes."""
+    """`eliminate_zeros`, in place: the values stay, and no other matrix changes."""
     drawn = draw(case, dtype=case.pick(VALUE))
     A = drawn.A.copy() if case.chance(0.5) else drawn.A * 1
     A.eliminate_zeros()
@@ -176,9 +176,9 @@ def into_arrays(case: Case) -> None:
     drawn = draw(case)
     dtype = np.result_type(drawn.exact.dtype, case.pick(VALUE))
     y = arranged(case, numbers(case, drawn.shape, dtype), arrays.OUTPUTS)
-    sign, kept = case.pick([operator.iadd, operator.isub]), y.array
+    sign, before = case.pick([operator.iadd, operator.isub]), y.array
     ref = (operator.add if sign is operator.iadd else operator.sub)(y.array, drawn.exact)
-    assert sign(y.array, drawn.A) is kept, "another array came back"
+    assert sign(y.array, drawn.A) is before, "another array came back"
     close(y.array, ref, abs(ref), 2, dtype)
     y.require_unchanged("y", around=True)
     drawn.require_unchanged()

@@ -15,7 +15,7 @@ from fuzz import corpus, damage, surviving
 from fuzz.case import Case as Case
 from fuzz.surviving import survive
 
-BLOCK = 50  # cases that share a child
+BLOCK = 50  # cases per child process
 _LIBRARIES = [import_module("fast_matrix_market"), import_module("scipy.io")]
 
 
@@ -174,12 +174,12 @@ def _zipped(case: Case, files: dict[str, bytes]) -> bytes:
 
 
 def _directory(case: Case, data: bytes) -> bytes:
-    """Return an archive that lies about the sizes, the places or the checksums of its members."""
-    made = bytearray(data)
+    """Return an archive that states wrong sizes, positions or checksums of its members."""
+    result = bytearray(data)
     records = [(found.start(), 46) for found in re.finditer(rb"PK\x01\x02", data)] + [(data.rfind(b"PK\x05\x06"), 22)]
     at, length = case.pick(records)
     field = at + 4 + 2 * case.between(0, length // 2 - 3)
     number = case.pick([0, 1, 8, 0xFFFF, 0x10000, 0x7FFFFFFF, 0xFFFFFFFF, len(data)])
-    made[field : field + 4] = struct.pack("<I", number)
+    result[field : field + 4] = struct.pack("<I", number)
     case.note(f"byte {field} becomes {number}")
-    return bytes(made)
+    return bytes(result)

@@ -51,15 +51,15 @@ def of_each(case: Case) -> None:
         return refused(TypeError, call, f"{name} of complex values")
     with np.errstate(all="ignore"):
         ref = function(exact) if not drawn.large else _with(exact, function(exact.data))
-        made = call()
-    assert made.format == A.format, f"format {made.format}, expected {A.format}"
-    assert made.shape == exact.shape, f"shape {made.shape}, expected {exact.shape}"
+        result = call()
+    assert result.format == A.format, f"format {result.format}, expected {A.format}"
+    assert result.shape == exact.shape, f"shape {result.shape}, expected {exact.shape}"
     if A.dtype in NARROW:  # wider where there is no function of 16 bits
-        assert made.dtype in (A.dtype, np.float32), f"dtype {made.dtype}, expected {A.dtype} or float32"
+        assert result.dtype in (A.dtype, np.float32), f"dtype {result.dtype}, expected {A.dtype} or float32"
     else:
-        assert made.dtype == ref.dtype, f"dtype {made.dtype}, expected {ref.dtype}"
-    eps = 16 * float(ml_dtypes.finfo(made.dtype).eps)
-    got = made.to("cpu").to_scipy("csr") if drawn.large else made.toarray()
+        assert result.dtype == ref.dtype, f"dtype {result.dtype}, expected {ref.dtype}"
+    eps = 16 * float(ml_dtypes.finfo(result.dtype).eps)
+    got = result.to("cpu").to_scipy("csr") if drawn.large else result.toarray()
     got, expected = at_same_places(got, ref) if drawn.large else (got.astype(ref.dtype), ref)
     np.testing.assert_allclose(got, expected, rtol=eps, atol=eps)
     drawn.require_unchanged()
@@ -79,11 +79,11 @@ def extremes(case: Case) -> None:
 
     if not exact.size if axis is None else not exact.shape[axis]:
         return refused(ValueError, call, "nothing to choose from")
-    made = call()
-    made = made.toarray() if sp.issparse(made) else np.asarray(made)
+    result = call()
+    result = result.toarray() if sp.issparse(result) else np.asarray(result)
     expected = getattr(exact, name)(axis=axis)
-    assert made.size == expected.size, f"shape {made.shape}, expected {expected.shape}"
-    require_equal(np.atleast_1d(made.reshape(expected.shape)), np.atleast_1d(expected))
+    assert result.size == expected.size, f"shape {result.shape}, expected {expected.shape}"
+    require_equal(np.atleast_1d(result.reshape(expected.shape)), np.atleast_1d(expected))
     drawn.require_unchanged()
 
 
@@ -98,8 +98,8 @@ def pairwise(case: Case) -> None:
     case.note(name, kind, given if kind == "number" else "")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # of a number that fills the matrix
-        made = getattr(A, name)(given)
-    dense = made.toarray() if sp.issparse(made) or ds.issparse(made) else np.asarray(made)
+        result = getattr(A, name)(given)
+    dense = result.toarray() if sp.issparse(result) or ds.issparse(result) else np.asarray(result)
     expected = getattr(np, name)(exact, given if kind == "number" else other.exact)
     assert dense.shape == expected.shape, f"shape {dense.shape}, expected {expected.shape}"
     require_equal(dense.astype(expected.dtype), expected)
@@ -112,12 +112,12 @@ def parts(case: Case) -> None:
     drawn = draw(case, large=0.01)
     A, part = drawn.A, case.pick(["real", "imag"])
     case.note(part)
-    made, exact = getattr(A, part), drawn.exact
+    result, exact = getattr(A, part), drawn.exact
     if drawn.large:
         exact = _with(exact, getattr(np, part)(exact.data))
     else:
         exact = getattr(exact, part)
-    same(made, exact, A.format, None if A.dtype in NARROW else exact.dtype)
+    same(result, exact, A.format, None if A.dtype in NARROW else exact.dtype)
     drawn.require_unchanged()
 
 
@@ -126,9 +126,9 @@ def counted(case: Case) -> None:
     drawn = draw(case, large=0.01)
     A, exact, axis = drawn.A, drawn.exact, case.pick([None, 0, 1, -1, -2])
     case.note("axis", axis)
-    made, expected = (np.array(a.nonzero()) for a in (A, exact))
-    made, expected = (ij[:, np.lexsort(ij[::-1])] for ij in (made, expected))
-    assert np.array_equal(made, expected), f"nonzero: {made}, expected {expected}"
+    result, expected = (np.array(a.nonzero()) for a in (A, exact))
+    result, expected = (ij[:, np.lexsort(ij[::-1])] for ij in (result, expected))
+    assert np.array_equal(result, expected), f"nonzero: {result}, expected {expected}"
     count = np.asarray(A.count_nonzero(axis))
     ref = np.count_nonzero(exact, axis) if not drawn.large else exact.count_nonzero(axis)
     assert np.array_equal(count, ref), f"count_nonzero: {count}, expected {ref}"

@@ -1,4 +1,4 @@
-"""Elements, rows, columns and parts by index, read and written, and `setdiag`: beside NumPy, on the CPU."""
+"""Elements, rows, columns and parts by index, read and written, and `setdiag`, against NumPy on the CPU."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ def index(case: Case, extent: int) -> Any:
     return slice(None) if kind == "all" else slice(*ends, case.pick([None, 1] if kind == "window" else [2, -1, -3]))
 
 
-def dense(made: Any) -> np.ndarray:
+def dense(result: Any) -> np.ndarray:
     """Return what was read, ours or SciPy's, as an array."""
-    return made.toarray() if hasattr(made, "toarray") else np.asarray(made)
+    return result.toarray() if hasattr(result, "toarray") else np.asarray(result)
 
 
 def reads(case: Case) -> None:
@@ -39,9 +39,9 @@ def reads(case: Case) -> None:
         if np.ndim(rows) and case.chance(0.5):
             which: Any = rows  # rows alone
         else:
-            made = A[rows][:, cols]
+            result = A[rows][:, cols]
             case.note("picked rows, then columns", rows, cols)
-            return same(made, exact[rows][:, cols], "csr")
+            return same(result, exact[rows][:, cols], "csr")
     else:
         which = case.pick([rows, (rows, cols)])
     case.note("index", which)
@@ -63,7 +63,7 @@ def copied(case: Case) -> tuple[Any, Drawn]:
 
 
 def stored_places(A: Any) -> np.ndarray | None:
-    """Return where a matrix stores something, as a mask; None of formats where that takes more to find out."""
+    """Return where a matrix stores something, as a mask; None for formats where that is not easily known."""
     if A.format in DIAGONAL:
         return np.isin(layouts.reach(A.shape), A.offsets)
     if A.format not in ("csr", "csc", "coo"):
@@ -93,7 +93,7 @@ def writes(case: Case) -> None:
         i, j, values = i[0], j[0], values[0]
     case.note("write", np.size(i), "elements")
     mask = stored_places(A)
-    missing = (exact[i, j] == 0) & (values != 0)  # in the places that may not be stored
+    missing = (exact[i, j] == 0) & (values != 0)  # at positions that may not be stored
     missing = missing & ~mask[i, j] if mask is not None else missing
     try:
         A[i, j] = values
@@ -133,7 +133,7 @@ def setdiag(case: Case) -> None:
 
 
 def large(case: Case) -> None:
-    """Elements and windows of matrices with many rows, beside SciPy's."""
+    """Elements and windows of matrices with many rows, against SciPy."""
     drawn = draw(case, large=1.0)
     A, exact, (m, n) = drawn.A, sp.csr_array(drawn.exact), drawn.shape
     for _ in range(5):

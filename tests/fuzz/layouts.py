@@ -1,4 +1,4 @@
-"""Parts of formats, made from a dense array by the definitions in ``docs/formats``, not by the library."""
+"""Component arrays of formats, built from a dense array by the definitions in ``docs/formats``, not by the library."""
 
 import numpy as np
 

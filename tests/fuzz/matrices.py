@@ -14,18 +14,18 @@ from fuzz import arrays, layouts
 from fuzz.arrays import NARROW, VALUE, numbers, widened
 from fuzz.case import Case
 
-DIAGONAL = ("dia", "hm", "cdm")
+DIAGONAL = tuple(f for f in ds.formats() if getattr(ds, f"{f}_array")._format.family == "diagonals")
 STORING_16_BITS = (*DIAGONAL, "bmsparse", "mdia")
 EXTENTS = (0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
 
 
 @dataclass
 class Drawn:
-    """A matrix of ours, and what it stands for in the type that it is computed in."""
+    """A matrix of ours, and its exact values in the type that the check computes in."""
 
     A: Any
     exact: Any  # dense, or a csr_array of SciPy where it is large
-    given: list[arrays.Arranged]  # what it was made of
+    given: list[arrays.Arranged]  # the arrays it was built from
 
     def __post_init__(self) -> None:
         self._before = [part.copy() for part in self._parts()]
@@ -47,7 +47,7 @@ class Drawn:
         for before, part in zip(self._before, self._parts(), strict=True):
             assert before.tobytes() == part.tobytes(), f"{self.A!r}: an operand was written to"
         for array in self.given:
-            array.require_unchanged("what a matrix was made of")
+            array.require_unchanged("the arrays of a matrix")
 
 
 def extents(case: Case, square: bool = False) -> tuple[int, int]:
@@ -98,10 +98,10 @@ def draw(
     op = "N" if plain or case.chance(0.4) else case.pick("TCH")
     shape = shape or extents(case, square)
     shape = shape[::-1] if op in "TH" else shape  # of what the view is of
-    made = None
+    result = None
     if not plain and formats is None and dtype is None and case.chance(0.25):
-        made = _packed(case, shape)
-    if made is None:
+        result = _packed(case, shape)
+    if result is None:
         dtype = dtype or case.pick(VALUE)
         mask = structure(case, shape)
         values = numbers(case, shape, dtype)
@@ -113,8 +113,8 @@ def draw(
             below, mask = np.tril(exact), np.tril(mask) | np.tril(mask).T
             image = below.conj().T if case.chance(0.5) else below.T
             exact = np.where(np.tri(len(exact), dtype=bool), below, image)
-        made = _built(case, format, exact, mask)
-    return _viewed(case, made, op)
+        result = _built(case, format, exact, mask)
+    return _viewed(case, result, op)
 
 
 def _viewed(case: Case, drawn: Drawn, op: str) -> Drawn:
@@ -131,7 +131,7 @@ def _viewed(case: Case, drawn: Drawn, op: str) -> Drawn:
 
 
 def aligned(format: str) -> dict[str, str]:
-    """Return the options that parts of our own take."""
+    """Return the options for component arrays of ours."""
     return {"align": "row"} if format == "dia" else {}
 
 
@@ -225,9 +225,10 @@ def _large(case: Case, square: bool, formats: Any, dtype: Any) -> Drawn:
     near = set(range(-3, 4))
     offsets = sorted({*case.some(near, 7), *case.some((-m + 1, -m // 2, -300, 40, 1000, n // 2, n - 1), 4), 0})
     diagonals = [numbers(case, max(0, min(m, n - k) - max(0, -k)), dtype, "uniform") for k in offsets]
-    kept = [(k, d) for k, d in zip(offsets, diagonals, strict=True) if len(d)]
+    nonempty = [(k, d) for k, d in zip(offsets, diagonals, strict=True) if len(d)]
     exact = sp.csr_array(
-        sp.diags_array([d for _, d in kept], offsets=[k for k, _ in kept], shape=(m, n), dtype=dtype), dtype=dtype
+        sp.diags_array([d for _, d in nonempty], offsets=[k for k, _ in nonempty], shape=(m, n), dtype=dtype),
+        dtype=dtype,
     )
     format = case.pick([f for f in formats or ds.formats() if f != "cdm" or m == n])
     case.note("large", format)

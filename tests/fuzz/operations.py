@@ -1,4 +1,4 @@
-"""Operations on good matrices, each against NumPy, SciPy or QuTiP: they take place in a process that has threads."""
+"""Operations on good matrices, each against NumPy, SciPy or QuTiP, run in a process with threads."""
 
 import sys
 import warnings
@@ -24,8 +24,8 @@ def enter(plan: Any) -> None:
     warnings.simplefilter("error")  # good input warns of nothing
     for name in ANYWHERE + ON_THE_CPU * (plan.device == "cpu"):
         module = import_module(f"fuzz.{name}")
-        share = sum(module.CHECKS.values())  # 0 of what is not installed
-        _CHECKS.update({check: weight / share for check, weight in module.CHECKS.items()})
+        total = sum(module.CHECKS.values())  # 0 of what is not installed
+        _CHECKS.update({check: weight / total for check, weight in module.CHECKS.items()})
 
 
 def run(case: Case) -> None:

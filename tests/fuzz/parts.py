@@ -12,7 +12,7 @@ from fuzz.case import Case as Case
 from fuzz.matrices import as_scipy
 from fuzz.surviving import survive
 
-BLOCK = 50  # cases that share a child
+BLOCK = 50  # cases per child process
 LABELS = {"dia": "offsets", "hm": "offsets", "cdm": "rows"}
 LAYOUTS: dict[str, list[dict[str, Any]]] = {  # of formats with parts that may be missing
     "ell": [{"row_lengths": True}, {"column_bits": 8}, {"column_bits": 16, "row_lengths": True}],

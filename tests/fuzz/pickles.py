@@ -12,7 +12,7 @@ from fuzz.case import Case as Case
 from fuzz.parts import good, shown
 from fuzz.surviving import survive
 
-BLOCK = 50  # cases that share a child
+BLOCK = 50  # cases per child process
 NUMBERS = (*damage.EXTENTS, 3, 4, 7, 8, -(2**31), 2**33)
 
 

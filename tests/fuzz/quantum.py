@@ -1,4 +1,4 @@
-"""Operators in QuTiP's data layer: sums, products, states and expectations, beside QuTiP's own dense arithmetic."""
+"""Operators in QuTiP's data layer: sums, products, states and expectations, against QuTiP's own dense arithmetic."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ COMPLEX = np.dtype("complex128")
 
 
 def operator(case: Case, shape: tuple[int, int]) -> tuple[Any, np.ndarray, Drawn]:
-    """Return an operator with a factor, and what it stands for."""
+    """Return an operator with a factor, and its dense equivalent."""
     while True:
         drawn = draw(case, shape=shape)
         if drawn.A.dtype not in NARROW:
@@ -36,7 +36,7 @@ def dense(given: Any) -> np.ndarray:
 
 
 def loose(drawn: Drawn) -> int:
-    """Return how many roundings of float64 one of the matrix's own type may take."""
+    """Return how many roundings of float64 equal one of the matrix's own type."""
     return int(np.finfo(widened(drawn.exact.dtype)).eps / np.finfo(float).eps)
 
 
@@ -47,17 +47,17 @@ def algebra(case: Case) -> None:
     name = case.pick(["add", "sub", "mul", "neg", "matmul", "kron", "multiply", "adjoint", "transpose", "conj"])
     case.note(name)
     if name in ("neg", "adjoint", "transpose", "conj"):
-        made = getattr(data, name)(a)
+        result = getattr(data, name)(a)
         ref = {"neg": -x, "adjoint": x.conj().T, "transpose": x.T, "conj": x.conj()}[name]
         size, terms = abs(ref), 2
     elif name == "mul":
         factor = case.pick([2, -0.5j, 1 + 1j, 0])
-        made, ref = data.mul(a, factor), x * factor
+        result, ref = data.mul(a, factor), x * factor
         size, terms = abs(ref), 2
     else:
         second = {"matmul": (shape[1], case.between(0, 20)), "kron": (case.between(0, 6), case.between(0, 6))}
         b, y, of_b = operator(case, second.get(name, shape))
-        made = getattr(data, name)(a, b)
+        result = getattr(data, name)(a, b)
         ref, size = {
             "add": lambda: (x + y, abs(x) + abs(y)),
             "sub": lambda: (x - y, abs(x) + abs(y)),
@@ -68,8 +68,8 @@ def algebra(case: Case) -> None:
         terms = shape[1] + 2
         terms *= max(loose(of_a), loose(of_b))
         of_b.require_unchanged()
-    assert isinstance(made, layer.Sparse), type(made)
-    close(dense(made).astype(COMPLEX), ref, size, (terms + 4) * loose(of_a))
+    assert isinstance(result, layer.Sparse), type(result)
+    close(dense(result).astype(COMPLEX), ref, size, (terms + 4) * loose(of_a))
     of_a.require_unchanged()
 
 

@@ -69,7 +69,7 @@ def chains(case: Case) -> None:
 
 
 def _power(case: Case, A: Any, x: Any, k: int, kind: np.dtype, options: dict[str, Any]) -> tuple[Any, Any]:
-    """Return a call, and the factors of the recurrence that it stands for."""
+    """Return a call, and the factors of the recurrence that it computes."""
     return lambda: ds.power_multiply(A, x, k, **options), (np.ones(k), np.zeros(k), np.zeros(k), np.eye(k + 1)[k])
 
 
@@ -90,7 +90,7 @@ _CHAINS = {"power": _power, "recurrence": _recurrence, "chebyshev": _chebyshev}
 
 
 def batch(case: Case, shape: tuple[int, int], count: int) -> tuple[Any, np.ndarray]:
-    """Return a batch of so many members, and what they stand for, (count, m, n)."""
+    """Return a batch of so many members, and their dense equivalents, (count, m, n)."""
     format = case.pick(DIAGONAL if shape[0] == shape[1] else DIAGONAL[:2])
     mask, dtype = structure(case, shape), case.pick(VALUE)
     offsets = layouts.offsets_of(mask)
@@ -167,16 +167,16 @@ def batch_products(case: Case) -> None:
         b, other_exact = batch(case, other, count) if single is None else (single.A, single.exact[np.newaxis])
         left, right, pair, left_format = exact, other_exact, (a, b), a.format
     made_shape = left.shape[1], right.shape[2]
-    made = pair[0] @ pair[1]
+    built = pair[0] @ pair[1]
     if case.chance(0.4) and case.device == "cpu":
-        made.values[...] = np.nan
-        made = a.matmul(pair[1], out=made) if pair[0] is a else pair[0] @ pair[1]
+        built.values[...] = np.nan
+        built = a.matmul(pair[1], out=built) if pair[0] is a else pair[0] @ pair[1]
     result = product_dtype(left.dtype, right.dtype)
-    assert made.format == ("hm" if left_format == "cdm" and made_shape[0] != made_shape[1] else left_format)
-    assert made.count == count and made.dtype == result and made.shape == made_shape
+    assert built.format == ("hm" if left_format == "cdm" and made_shape[0] != made_shape[1] else left_format)
+    assert built.count == count and built.dtype == result and built.shape == made_shape
     for i in range(count):
         p, q = long(left[i % len(left)]), long(right[i % len(right)])
-        close(made[i], p @ q, abs(p) @ abs(q), p.shape[1], result)
+        close(built[i], p @ q, abs(p) @ abs(q), p.shape[1], result)
 
 
 CHECKS = {chains: 2.5, batches: 1.5, batch_products: 1}

@@ -1,4 +1,4 @@
-"""Products of sparse matrices: `matmul` with all that it takes, plans with new values, `syrk` and `syr2k`."""
+"""Products of sparse matrices: `matmul` with all of its arguments, plans with new values, `syrk` and `syr2k`."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def product(a: Any, b: Any, alpha: Any = 1) -> tuple[Any, Any, int]:
 
 
 def masked(A: Any, B: Any) -> bool:
-    """Whether a product is made as mdia: of two of it, or of one and diagonals."""
+    """Whether a product is computed as mdia: of two of it, or of one and diagonals."""
     return "mdia" in (A.format, B.format) and {A.format, B.format} <= {"mdia", *DIAGONAL}
 
 
@@ -110,15 +110,15 @@ def matmul(case: Case) -> None:
 
 
 def renewed(case: Case, drawn: Drawn) -> tuple[Any, Any]:
-    """Return a matrix of the same structure with other values, and what it stands for; a view stays a view."""
+    """Return a matrix of the same structure with other values, and its dense equivalent; a view stays a view."""
     factor = case.pick([2, -0.5, 3])
     return drawn.A * factor, drawn.exact * drawn.exact.dtype.type(factor)
 
 
 def part_of(triangle: str | None, large: bool) -> Any:
-    """Return the function that keeps a triangle of an array, or of SciPy's where it is large."""
-    kept = {"lower": (np.tril, sp.tril), "upper": (np.triu, sp.triu)}
-    return kept[triangle][large] if triangle else lambda c: c
+    """Return the function that selects a triangle of an array, or of SciPy's matrix where it is large."""
+    functions = {"lower": (np.tril, sp.tril), "upper": (np.triu, sp.triu)}
+    return functions[triangle][large] if triangle else lambda c: c
 
 
 def plans(case: Case) -> None:
@@ -141,9 +141,11 @@ def plans(case: Case) -> None:
     close(C, keep(ref), keep(size), terms, result)
     assert (C.shape, C.dtype, C.format) == (plan.shape, plan.dtype, plan.format) == (shape, result, C.format)
     # Entry by entry, zeros of diagonals are dropped.
-    kept = DIAGONAL if both else (a.A.format,) if a.A.format == b.A.format and a.A.format in RULED else ds.formats()
-    kept = ("mdia",) if masked(a.A, b.A) and C.format == "mdia" else kept
-    exactly = C.format in kept
+    expected_formats = (
+        DIAGONAL if both else (a.A.format,) if a.A.format == b.A.format and a.A.format in RULED else ds.formats()
+    )
+    expected_formats = ("mdia",) if masked(a.A, b.A) and C.format == "mdia" else expected_formats
+    exactly = C.format in expected_formats
     assert not exactly or (C.nnz, C.nbytes) == (plan.nnz, plan.nbytes), "the forecast was wrong"
     a2, b2 = (renewed(case, x) if case.chance(0.7) else (None, x.exact) for x in (a, b))
     ref, size, terms = product(seen(a2[1], trans_a), seen(b2[1], trans_b))
@@ -163,9 +165,9 @@ def again(case: Case, plan: Any, operands: tuple[Any, Any], out: Any, expected: 
         ref, size = ref + beta * long(before), size + abs(beta) * abs(before)
     elif out is not None:
         out.values = np.nan  # which is not read
-    made = plan(*operands, out=out, alpha=alpha, beta=beta)
-    assert out is None or made is out, "out was not returned"
-    close(made, ref, size, terms + 1)
+    result = plan(*operands, out=out, alpha=alpha, beta=beta)
+    assert out is None or result is out, "out was not returned"
+    close(result, ref, size, terms + 1)
 
 
 def rank_updates(case: Case) -> None:

@@ -14,14 +14,14 @@ import diagsparse as ds
 from fuzz.watching import SANITIZED
 
 REFUSALS = ValueError, TypeError, MemoryError
-MEMORY = 1 << 30  # bytes that a case may take beside what the process has
+MEMORY = 1 << 30  # bytes that a case may allocate in addition to what the process holds
 
 
 def enter() -> None:
-    """Prepare a child: little memory, so that a size that is made up is refused; warnings are not what is tested."""
+    """Prepare a child: little memory, so that an invented size is refused; warnings are not what is tested."""
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    if not SANITIZED:  # its shadow memory alone takes terabytes of addresses
+    if not SANITIZED:  # its shadow memory alone needs terabytes of addresses
         taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY, taken + MEMORY))
 
@@ -45,11 +45,11 @@ def require_sound(A: Any) -> None:
     m, n = A.shape
     assert min(m, n, A.nbytes, A.nnz) >= 0 and repr(A), f"{m} x {n}, {A.nbytes} bytes, {A.nnz} stored"
     if max(m, n) > 1 << 16 or A.nnz > 1 << 20:
-        return  # sound or not, it would take too long
+        return  # valid or not, it would be too slow
     s = A.to_scipy("csr")
     s.check_format(full_check=True)
     assert s.has_canonical_format and s.shape == (m, n), f"not canonical: {A!r}"
-    if A.format not in ("dia", "hm", "cdm"):
+    if A._format.family != "diagonals":
         require_entries(A)
     x = np.linspace(-1, 1, n)
     X = np.stack([x, x[::-1]], axis=1)
@@ -60,9 +60,9 @@ def require_sound(A: Any) -> None:
     close(A.copy() @ x, s, x)
     if max(m, n) <= 200:
         dense = s.toarray()
-        for made in (A, A.asformat("hm"), A.asformat("coo")):
-            assert made.shape == (m, n), f"shape {made.shape}, expected {(m, n)}"
-            assert np.array_equal(made.toarray().astype(s.dtype), dense, equal_nan=True), f"{made!r}: values differ"
+        for result in (A, A.asformat("hm"), A.asformat("coo")):
+            assert result.shape == (m, n), f"shape {result.shape}, expected {(m, n)}"
+            assert np.array_equal(result.toarray().astype(s.dtype), dense, equal_nan=True), f"{result!r}: values differ"
         close((A @ A.T).toarray(), s, s.T.toarray())
 
 

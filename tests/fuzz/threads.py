@@ -25,9 +25,9 @@ def scattered(case: Case, n: int, dtype: np.dtype) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(values, offsets=offsets, shape=(n, n), dtype=dtype) + entries, dtype=dtype)
 
 
-def bits(made: Any) -> bytes:
+def bits(result: Any) -> bytes:
     """Return the bits of what a matrix stores."""
-    parts = made.to("cpu").parts()
+    parts = result.to("cpu").parts()
     return b"".join(parts[name].tobytes() for name in sorted(parts))
 
 
@@ -43,10 +43,10 @@ def products(case: Case) -> None:
     plan, found = ds.plan_matmul(A, B), set()
     for threads in (1, 2, 3, 8, 16) if case.device == "cpu" else (1, 1):
         ds.set_num_threads(threads)
-        made, into = A @ B, plan()
-        found.add(bits(made) + bits(plan(out=into, alpha=alpha, beta=beta)))
+        result, into = A @ B, plan()
+        found.add(bits(result) + bits(plan(out=into, alpha=alpha, beta=beta)))
     assert len(found) == 1, f"{len(found)} results"
-    close(made, *product(sp.csr_array(pair[0]), sp.csr_array(pair[-1])))
+    close(result, *product(sp.csr_array(pair[0]), sp.csr_array(pair[-1])))
 
 
 def drawn_products(case: Case) -> None:

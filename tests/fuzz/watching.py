@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-CASE, BEGUN, DONE, FAILED = range(4)  # the cells that a child and its watcher share
+CASE, BEGUN, DONE, FAILED = range(4)  # the cells of memory shared by a child and its watcher
 _WORDS = slice(64, 192)  # bytes of the same memory
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
 SLOW = 60.0 if SANITIZED else 20.0  # seconds after which a case hangs
@@ -23,7 +23,7 @@ MOST_CRASHES = 20  # after which a family gives up: each costs a new child
 
 @dataclass
 class Tally:
-    """What has come of a family so far."""
+    """The results of a family so far."""
 
     begun: float = field(default_factory=time.monotonic)
     done: int = 0
@@ -53,12 +53,12 @@ def run(plan: Any) -> Tally:
 
 
 def _block(plan: Any, module: Any, tally: Tally, first: int, last: int, deadline: float) -> int:
-    """Run the cases from `first` in one child; return the number of the first that it did not come to."""
+    """Run the cases from `first` in one child; return the number of the first that it did not reach."""
     child = _Child(plan, module, first, last, deadline, tally.kinds)
     ended = child.watch()
     tally.done += child.shared[DONE]
     tally.failed += child.shared[FAILED]
-    tally.kinds |= child.told()
+    tally.kinds |= child.failures()
     at = child.shared[CASE]
     if not ended:
         return at + 1
@@ -71,11 +71,11 @@ def _block(plan: Any, module: Any, tally: Tally, first: int, last: int, deadline
     report = _REPORT.search(child.errors())
     kind = f"{child.about()} crash: {report[0].partition('0x')[0] if report else ended}"
     if kind not in tally.kinds or plan.verbose:
-        told = [f"{plan.family}, case {at} (seed {plan.seed}), {child.about()}: {ended}"]
-        told += ["  " + line[:300] for line in child.errors().splitlines()[:40]]
+        text = [f"{plan.family}, case {at} (seed {plan.seed}), {child.about()}: {ended}"]
+        text += ["  " + line[:300] for line in child.errors().splitlines()[:40]]
         alone = first == at or _Child(plan, module, at, at + 1, float("inf"), {"all"}).watch()
-        told += [f"  again: {plan.again(at)}" if alone else f"  it passes alone: {plan.again(first, at)}"]
-        print("\n".join(told), flush=True)
+        text += [f"  again: {plan.again(at)}" if alone else f"  it passes alone: {plan.again(first, at)}"]
+        print("\n".join(text), flush=True)
     tally.kinds.add(kind)
     return at + 1
 
@@ -136,8 +136,8 @@ class _Child:
         """Return what the process has written to its standard error."""
         return self._errors.read_text(errors="replace") if self._errors.exists() else ""
 
-    def told(self) -> set[str]:
-        """Return the kinds of failures that the child has told of."""
+    def report(self) -> set[str]:
+        """Return the kinds of failures that the child has reported."""
         with os.fdopen(self.kinds, "rb") as pipe:
             return set(pipe.read().decode().splitlines())
 
@@ -166,13 +166,13 @@ def _work(plan: Any, module: Any, numbers: range, deadline: float, child: _Child
 
 
 def _kind(case: Any, error: Exception) -> str:
-    """Return what failures of one cause have in common: the check, the place, the first words without numbers."""
+    """Return the key of failures that have one cause: the check, the line of code, the first words without numbers."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     words = re.sub(r"\W*\d\S*", " #", str(error)).split()[:3]
     return " ".join([case.about, type(error).__name__, f"{where.filename}:{where.lineno}", *words])
 
 
 def _tell(plan: Any, case: Any, error: Exception) -> None:
-    told = "".join(traceback.format_exception(error)[-7 if not plan.verbose else 0 :])
-    told = f"{plan.family}, case {case.number} (seed {plan.seed}): {case.words()}\n{told.rstrip()}"
-    print(told.replace("\n", "\n  ") + f"\n  again: {plan.again(case.number)}", flush=True)
+    report = "".join(traceback.format_exception(error)[-7 if not plan.verbose else 0 :])
+    report = f"{plan.family}, case {case.number} (seed {plan.seed}): {case.words()}\n{report.rstrip()}"
+    print(report.replace("\n", "\n  ") + f"\n  again: {plan.again(case.number)}", flush=True)

@@ -13,14 +13,14 @@ from fuzz.matrices import draw
 
 def dense(A: Any, raw: dict[str, np.ndarray]) -> np.ndarray:
     """Return what these arrays describe; what repeats is summed."""
-    made = np.zeros(A.shape, raw["data"].dtype)
+    result = np.zeros(A.shape, raw["data"].dtype)
     if A.format == "coo":
         row, col = raw["row"], raw["col"]
     else:
         line = np.repeat(np.arange(len(raw["indptr"]) - 1), np.diff(raw["indptr"]))
         row, col = (line, raw["indices"]) if A.format == "csr" else (raw["indices"], line)
-    np.add.at(made, (row, col), raw["data"][: len(row)])
-    return made
+    np.add.at(result, (row, col), raw["data"][: len(row)])
+    return result
 
 
 def index_arrays(case: Case) -> None:

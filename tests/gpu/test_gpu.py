@@ -6,7 +6,21 @@ import libraries
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, NO_CUDA, VIEWS, holding, host, matrix, on_gpu, ours, raises, random, to_device, to_host
+from cases import (
+    DIAGONAL,
+    EACH_DIAGONAL,
+    NO_CUDA,
+    VIEWS,
+    holding,
+    host,
+    matrix,
+    on_gpu,
+    ours,
+    raises,
+    random,
+    to_device,
+    to_host,
+)
 from libraries import load
 from oracle import check_matmul, check_matvec, seen
 
@@ -70,7 +84,7 @@ def test_dtypes_that_only_the_library_converts(library):
         check_matvec(y, "banded 9", "float32", "N", x, f"{library} {dtype}")
 
 
-def test_what_pytorch_cannot_hand_over():
+def test_tensors_that_pytorch_cannot_export():
     torch = load("torch")
     A = on_gpu("banded 9", "hm", "complex64")
     x = libraries.make("torch", random(9, "complex64"))
@@ -147,7 +161,7 @@ def test_values_are_shared_both_ways(library):
     assert np.array_equal(A.toarray(), np.diag([7.0] * 3) + np.diag([7.0] * 2, 1))
 
 
-def test_parts_outlive_the_matrix():
+def test_component_arrays_outlive_the_matrix():
     for format in ds.formats():
         A = ds.array(matrix("banded 9"), format, device="cuda")
         parts, expected = A.parts(), {name: part.copy() for name, part in host(A.parts()).items()}
@@ -162,13 +176,13 @@ def test_parts_on_a_gpu():
     csr, coo = sp.csr_array(a), sp.coo_array(a)
     order = np.random.default_rng(0).permutation(coo.nnz)
     row, col, values = (cupy.asarray(x[order]) for x in (*coo.coords, coo.data))
-    for made in (
+    for result in (
         ds.csr_array(tuple(map(cupy.asarray, (csr.data, csr.indices, csr.indptr))), shape=a.shape),
         ds.csr_array((cupy.asarray(csr.data), csr.indices, csr.indptr)),
         ds.csr_array((values, (row, col)), shape=a.shape), ds.csc_array((values, (row, col)), shape=a.shape),
         ds.coo_array((values, (row.astype("int64"), col.astype("int16"))), shape=a.shape),
     ):  # fmt: skip
-        same(made, a.toarray())
+        same(result, a.toarray())
     twice = ds.csr_array((cupy.ones(3), (cupy.array([1, 0, 1]), cupy.array([0, 1, 0]))), shape=(2, 2))
     assert twice.nnz == 2 and np.array_equal(twice.toarray(), [[0, 1], [2, 0]])
     for bad in (2, -1):
@@ -205,7 +219,7 @@ def test_matrices_of_cupy(format, theirs):
     same(ds.array(dense, format), matrix("banded 9").toarray())
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 def test_to_cupy_and_diagonals_of_packed_matrices(format):
     load("cupy")
     S = ds.gallery.stencil(5, (20, 30)).tocsr()
@@ -218,7 +232,7 @@ def test_to_cupy_and_diagonals_of_packed_matrices(format):
     assert E.device == "cuda" and E.nbytes < 100
 
 
-def test_to_cupy_shares_values_and_keeps_views():
+def test_to_cupy_shares_values_and_preserves_views():
     load("cupy")
     A = on_gpu(NAME, "csr", "complex64")
     assert A.to_cupy().data.data.ptr == A.values.ptr

@@ -21,7 +21,7 @@ def whole(shape, low, high, dtype="float64", seed=0):
     return np.triu(np.tril(values, high), low).astype(dtype)
 
 
-def made(array, format):
+def on_gpu(array, format):
     return getattr(ds, f"{format}_array")(array).to("cuda")
 
 
@@ -30,7 +30,7 @@ def made(array, format):
 @pytest.mark.parametrize("reach", [(-399, 399), (-120, 130), (-399, 0), (-1, 399), (-70, -9), (0, 0), (200, 390)])
 def test_squares(format, dtype, reach):
     a, b = whole((400, 400), *reach, dtype), whole((400, 400), *reach, dtype, 1)
-    A, B = made(a, format), made(b, format)
+    A, B = on_gpu(a, format), on_gpu(b, format)
     plan = ds.plan_matmul(A, B, kernel="dense_tiles")
     C = plan()
     assert np.array_equal(C.to("cpu").toarray(), a @ b)
@@ -53,7 +53,7 @@ def test_edges(shapes, dtype):
     for (low, high), (left, right) in (((-m, k), (-k, n)), ((0, k), (-3, 3)), ((-m, 0), (1, n)), ((-2, 5), (-k, -1))):
         a, b = whole((m, k), low, high, dtype), whole((k, n), left, right, dtype, 1)
         for format in ("dia", "hm"):
-            A, B = made(a, format), made(b, format)
+            A, B = on_gpu(a, format), on_gpu(b, format)
             plan = ds.plan_matmul(A, B, kernel="dense_tiles")
             C = plan()
             assert np.array_equal(C.to("cpu").toarray(), a @ b)
@@ -63,7 +63,7 @@ def test_edges(shapes, dtype):
 @EACH_DTYPE
 def test_large_tiles_where_k_is_long(dtype):
     a, b = whole((1330, 1290), -1330, 1290, dtype), whole((1290, 1310), -1290, 1310, dtype, 1)
-    A, B = made(a, "hm"), made(b, "dia")
+    A, B = on_gpu(a, "hm"), on_gpu(b, "dia")
     plan = ds.plan_matmul(A, B)
     assert plan.kernel == "dense_tiles"
     assert np.array_equal(plan().to("cpu").toarray(), a @ b)
@@ -71,10 +71,10 @@ def test_large_tiles_where_k_is_long(dtype):
 
 @pytest.mark.parametrize("format", ["dia", "hm"])
 def test_diagonals_apart_and_a_triangle(format):
-    """What is not stored between the outermost diagonals counts as zero; those beside the triangle stay empty."""
+    """What is not stored between the outermost diagonals counts as zero; those outside of the triangle stay empty."""
     offsets = np.subtract.outer(np.arange(500), np.arange(500))
     a = np.where(offsets % 7 == 3, 0, whole((500, 500), -90, 160))
-    A = made(a, format)
+    A = on_gpu(a, format)
     assert np.array_equal(A.matmul(A, kernel="dense_tiles").to("cpu").toarray(), a @ a)
     for triangle, part in (("lower", np.tril), ("upper", np.triu)):
         C = ds.plan_matmul(A, A.T, kernel="dense_tiles", triangle=triangle)()
@@ -88,7 +88,7 @@ def test_no_number_only_where_a_term_makes_it(what, dtype):
     a[(a == 0) & (np.abs(np.subtract.outer(range(300), range(300))) <= 90)] = 1
     b = a.copy()
     b[40, 50] = what
-    A, B = made(a, "hm"), made(b, "hm")
+    A, B = on_gpu(a, "hm"), on_gpu(b, "hm")
     product = A.matmul(B, kernel="dense_tiles").to("cpu").toarray()
     touched = np.zeros((300, 300), bool)
     touched[: 40 + 91, 50] = True  # rows of A that hold column 40
@@ -109,12 +109,12 @@ def test_chosen_for_wide_bands_and_no_others():
         ),
     }
     for name, (a, kernel) in kinds.items():
-        A = made(a, "hm")
+        A = on_gpu(a, "hm")
         plan = ds.plan_matmul(A, A)
         assert plan.kernel == kernel, name
         first = plan().to("cpu").toarray()
         assert np.array_equal(first, a @ a), name
         assert np.array_equal(plan().to("cpu").toarray(), first)
-    mixed = made(kinds["dense"][0].astype("float32"), "hm")
-    product = mixed.matmul(made(kinds["dense"][0], "hm"), kernel="dense_tiles")
+    mixed = on_gpu(kinds["dense"][0].astype("float32"), "hm")
+    product = mixed.matmul(on_gpu(kinds["dense"][0], "hm"), kernel="dense_tiles")
     assert np.array_equal(product.to("cpu").toarray(), kinds["dense"][0] @ kinds["dense"][0])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cases import NO_CUDA
+from cases import EACH_DIAGONAL, NO_CUDA
 
 import diagsparse as ds
 from diagsparse._study import bench
@@ -15,7 +15,7 @@ WIDE = ds.gallery.banded(700, 300, 300, seed=0)
 GRID = ds.gallery.stencil(7, (20, 21, 22))
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 @pytest.mark.parametrize(
     "a, asked, runs",
     [
@@ -54,7 +54,7 @@ def test_operands_of_two_types(asked, runs):
     assert np.allclose(plan(A, B).to("cpu").toarray(), expected)  # of other types than planned
 
 
-def test_the_rules_choose_what_runs():
+def test_the_rules_choose_the_kernel():
     for a in (BAND, SCATTERED, WIDE, GRID):
         A = ds.array(a, "hm", device="cuda")
         plan = ds.plan_matmul(A, A)

@@ -30,16 +30,16 @@ def require_free(cupy, nbytes):
 
 
 def large(cupy):
-    """Return the matrix in ell, of parts that are made on the GPU."""
+    """Return the matrix in ell, from arrays that are computed on the GPU."""
     starts = cupy.arange(ROWS, dtype="int32") % PERIOD
     indices, values = cupy.empty((WIDTH, ROWS), "int32"), cupy.empty((WIDTH, ROWS), "float32")
     for w in range(WIDTH):
         indices[w] = starts + w
         values[w] = 1 + indices[w] % 3
-    made = ds.ell_array((values, indices), shape=(ROWS, COLS))
+    result = ds.ell_array((values, indices), shape=(ROWS, COLS))
     del indices
     give_back(cupy)
-    return made
+    return result
 
 
 def operand(n):

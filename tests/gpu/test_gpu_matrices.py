@@ -45,13 +45,13 @@ def test_element_by_element(format, dtype):
         for op, view in VIEWS.items():
             A, a = view(on_gpu(name, format, dtype)), seen(matrix(name, dtype), op).toarray()
             for s in (2, -0.5, np.float32(3), np.float64(1.5), np.array(2.0), 1 + 2j):
-                for made, expected in ((A * s, a * s), (A / s, a / s)):
-                    assert made.format == A.format and made.dtype == expected.dtype and made.device == "cuda"
-                    assert np.allclose(made.toarray(), expected, rtol=1e-6)
-            for made, expected in ((-A, -a), (abs(A), abs(a)), (A**2, a**2), (A + A, a + a), (A - A, a - a),
+                for result, expected in ((A * s, a * s), (A / s, a / s)):
+                    assert result.format == A.format and result.dtype == expected.dtype and result.device == "cuda"
+                    assert np.allclose(result.toarray(), expected, rtol=1e-6)
+            for result, expected in ((-A, -a), (abs(A), abs(a)), (A**2, a**2), (A + A, a + a), (A - A, a - a),
                                    (A * A, a * a), (A.copy(), a), (A.conj(copy=True), a.conj()),
                                    (A.T.copy(), a.T), (A.astype("complex128"), a)):  # fmt: skip
-                assert made.device == "cuda" and np.allclose(made.toarray(), expected, rtol=1e-6), (name, op)
+                assert result.device == "cuda" and np.allclose(result.toarray(), expected, rtol=1e-6), (name, op)
             assert np.allclose(A.sum(), a.sum(), atol=1e-3) and np.allclose(A.sum(axis=1), a.sum(axis=1), atol=1e-3)
             assert np.array_equal(A.diagonal(), a.diagonal()) and np.array_equal(A.diagonal(2), a.diagonal(2))
             assert A.count_nonzero() == np.count_nonzero(a)
@@ -80,13 +80,13 @@ def test_pairs_of_formats(format, right):
 def test_infinities_stay_in_their_part(format):
     a = (np.diag([np.inf, 1.0, -np.inf]) + np.diag([2.0, 3.0], 1)).astype(complex)
     A, B = ds.array(a, format, device="cuda"), ds.array(np.eye(3, k=1, dtype=complex), format, device="cuda")
-    for made, expected in ((A - B, a - np.eye(3, k=1)), (B - A, np.eye(3, k=1) - a), (-A, -a), (A.T.copy(), a.T)):
-        assert np.array_equal(made.toarray(), expected)
+    for result, expected in ((A - B, a - np.eye(3, k=1)), (B - A, np.eye(3, k=1) - a), (-A, -a), (A.T.copy(), a.T)):
+        assert np.array_equal(result.toarray(), expected)
 
 
 @FORMATS
 @pytest.mark.parametrize("library", ["numpy", "cupy", "torch"])
-def test_dense_beside_sparse(format, library):
+def test_dense_with_sparse(format, library):
     a = matrix("banded 9")
     A = on_gpu("banded 9", format)
     for d in (random((9, 9), "float64"), random((1, 9), "float64"), random((9, 1), "float64"), random(9, "float64")):
@@ -94,11 +94,11 @@ def test_dense_beside_sparse(format, library):
         for view, expected in ((A, a.toarray()), (A.T, a.toarray().T)):
             same(view.multiply(given), expected * d)
             if d.shape == (9, 9):
-                made = view + given
-                made = made if library == "numpy" else libraries.read(library, made)
-                assert np.array_equal(made, expected + d)
-                made = view - given
-                assert np.array_equal(made if library == "numpy" else libraries.read(library, made), expected - d)
+                result = view + given
+                result = result if library == "numpy" else libraries.read(library, result)
+                assert np.array_equal(result, expected + d)
+                result = view - given
+                assert np.array_equal(result if library == "numpy" else libraries.read(library, result), expected - d)
 
 
 @FORMATS
@@ -188,8 +188,8 @@ def test_devices_do_not_mix(format):
     a = matrix("banded 9")
     with raises(TypeError, "cpu"):  # SciPy's own product
         a @ B
-    for made in (B @ a, B + a, B * a, ds.matmul(a, B)):  # SciPy's has no device, and goes where ours is
-        assert made.device == "cuda"
+    for result in (B @ a, B + a, B * a, ds.matmul(a, B)):  # SciPy's has no device, and goes where ours is
+        assert result.device == "cuda"
 
 
 def test_config_names_the_devices(capsys):

@@ -3,19 +3,18 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import EACH_DTYPE, NO_CUDA
+from cases import EACH_DIAGONAL, EACH_DTYPE, NO_CUDA
 from large_diagonals import CASES, holes
 
 import diagsparse as ds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
-DIAGONAL = pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @EACH_DTYPE
 def test_blocks_of_columns(format, dtype):
-    """Rows of X that come in pieces of 16 bytes, one thread or several a row, and rows that do not."""
+    """Rows of X in chunks of 16 bytes, with one thread or several per row, and other rows."""
     rng = np.random.default_rng(0)
     for name in ("band", "scattered", "random"):
         a = sp.csr_array(CASES[name](dtype))
@@ -29,10 +28,10 @@ def test_blocks_of_columns(format, dtype):
                 assert (abs(view.matvec(Y, kernel="row") - op @ Y) <= bound).all(), f"{name}, {columns} columns, F"
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @EACH_DTYPE
 def test_lines_of_a_grid(format, dtype):
-    """Blocks that take rows of several lines of a grid; whole pieces and others, the last slab cut short; few rows."""
+    """Blocks of several rows of a grid; whole chunks and others, with a shorter last slab; few rows."""
     rng = np.random.default_rng(0)
     for m, n in ((96, 96 * 1400), (250, 250 * 530 - 5), (96, 96 * 70)):
         a = sp.csr_array(holes(n, [line + k for line in (-m, 0, m) for k in (-1, 0, 1)], dtype))
@@ -46,7 +45,7 @@ def test_lines_of_a_grid(format, dtype):
                 assert (abs(out - (2 * (op @ X) - 3 * Y)) <= bound).all(), f"lines of {m}, {columns} columns"
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @EACH_DTYPE
 def test_windows_of_x(format, dtype):
     """Bands with holes, some diagonals far away; rows of X and of Y that lie together, and others."""
@@ -65,7 +64,7 @@ def test_windows_of_x(format, dtype):
                         assert (error <= bound[:, part]).all(), f"{columns} columns, {part}"
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @pytest.mark.parametrize("symmetry, dtype", [("symmetric", "float64"), ("hermitian", "complex128")])
 def test_windows_of_packed_matrices(format, symmetry, dtype):
     """One triangle that is stored serves both; lines of a grid."""
@@ -81,7 +80,7 @@ def test_windows_of_packed_matrices(format, symmetry, dtype):
         assert (abs(view.matvec(X, kernel="row") - op @ X) <= bound).all()
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @pytest.mark.parametrize(
     "stored, dtype",
     [
@@ -111,9 +110,9 @@ def test_vectors_of_wider_values(format, stored, dtype):
             x += 1j * rng.uniform(-1, 1, n).astype(dtype)
         for view, op in ((A, a), (A.H, a.conj().T)):
             expected, scale = op @ x.astype(exact), abs(op) @ abs(x)
-            made = view.matvec(x, kernel="row")
-            assert made.dtype == dtype
-            assert (abs(made - expected) <= 200 * np.finfo(dtype).eps * scale).all(), f"{n}, {len(offsets)}"
+            result = view.matvec(x, kernel="row")
+            assert result.dtype == dtype
+            assert (abs(result - expected) <= 200 * np.finfo(dtype).eps * scale).all(), f"{n}, {len(offsets)}"
         out = y.copy()
         A.matvec(x, out=out, alpha=2, beta=-3, kernel="row")
         bound = 200 * np.finfo(dtype).eps * (2 * abs(a) @ abs(x) + 3 * abs(y))

@@ -3,20 +3,17 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import EACH_DTYPE, NO_CUDA, make
+from cases import DIAGONAL, EACH_DIAGONAL, EACH_DTYPE, NO_CUDA, make
 from large_diagonals import APART, CASES, holes
 from oracle import check_matmul
 
 import diagsparse as ds
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
-DIAGONAL = pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
-KERNELS = {
-    format: ("row", "band", "block", "staged", *("bands",) * (format != "cdm")) for format in ("dia", "hm", "cdm")
-}
+KERNELS = {format: ("row", "band", "block", "staged", *("bands",) * (format != "cdm")) for format in DIAGONAL}
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @EACH_DTYPE
 @pytest.mark.parametrize("name", CASES)
 def test_every_view_of_large_products(name, format, dtype):
@@ -30,19 +27,19 @@ def test_every_view_of_large_products(name, format, dtype):
     check_matmul(plan(out=C, alpha=-2, beta=3), a, a, f"{name} alpha, beta", alpha=-2, beta=3, c0=a @ a)
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @EACH_DTYPE
 @pytest.mark.parametrize("width", [5, 20, 40])
 def test_bands_that_fill_the_device(format, dtype, width):
-    """From some 17000 rows on a row of blocks shares its warps another way."""
+    """From some 17000 rows on the warps of a row of blocks divide the work differently."""
     A = ds.array(ds.gallery.banded(20_011, width, width - 2, seed=1, dtype=dtype), format, device="cuda")
     for left, right in ((A, A), (A.T, A), (A, A.H)):
-        made, expected = (left.matmul(right, kernel=kernel).values.get() for kernel in ("band", "row"))
+        result, expected = (left.matmul(right, kernel=kernel).values.get() for kernel in ("band", "row"))
         scale = abs(left).matmul(abs(right), kernel="row").values.get()
-        assert (abs(made - expected) <= 200 * np.finfo(dtype).eps * abs(scale)).all()
+        assert (abs(result - expected) <= 200 * np.finfo(dtype).eps * abs(scale)).all()
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n, count, reach", [(2000, 230, 0.25), (1111, 400, 0.9), (5000, 12, 0.01), (700, 699, 0.9)])
 def test_staged_sums_as_block_does(format, dtype, n, count, reach):
@@ -67,8 +64,8 @@ def test_staged_takes_triangles_and_other_types_than_planned():
     a = ds.gallery.random_diagonals(900, 240, reach=0.4, seed=3)
     A, narrow = (ds.hm_array(a.astype(t), device="cuda") for t in ("float64", "float32"))
     for triangle in ("lower", "upper"):
-        made, expected = (ds.syrk(A, triangle=triangle, kernel=k).values.get() for k in ("staged", "block"))
-        assert np.array_equal(made, expected)
+        result, expected = (ds.syrk(A, triangle=triangle, kernel=k).values.get() for k in ("staged", "block"))
+        assert np.array_equal(result, expected)
     plan = ds.plan_matmul(A, A, kernel="staged")
     for left, right in ((narrow, narrow), (A, narrow)):
         check_matmul(plan(left, right), left.to("cpu").to_scipy("csr"), right.to("cpu").to_scipy("csr"), "other types")
@@ -86,7 +83,7 @@ def test_staged_takes_rectangular_matrices():
     check_matmul(B.T.matmul(A.T, kernel="staged"), b.T, a.T, "B^T A^T")
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 def test_operands_of_two_types(format):
     a, b = (sp.csr_array(ds.gallery.random_diagonals(300, 40, seed=s, dtype=d)) for s, d in ((1, "f4"), (2, "c16")))
     A, B = ds.array(a, format, device="cuda"), ds.array(b, format, device="cuda")
@@ -95,9 +92,9 @@ def test_operands_of_two_types(format):
         check_matmul(B.matmul(A, kernel=kernel), b, a, kernel)
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @pytest.mark.parametrize("kernel", ["row", "band", "block", "staged"])
-def test_what_is_infinite_stays_where_it_meets_stored_values(format, kernel):
+def test_infinities_appear_where_they_meet_stored_values(format, kernel):
     a, b = ds.gallery.banded(300, 9, 12, seed=5), ds.gallery.banded(300, 8, 8, seed=6)
     a.data[3, 100], a.data[12, 250], b.data[4, 17], b.data[9, 299] = np.inf, np.nan, -np.inf, np.inf
 
@@ -105,13 +102,13 @@ def test_what_is_infinite_stays_where_it_meets_stored_values(format, kernel):
         A, B = ds.array(a, format, device=device), ds.array(b, format, device=device)
         return [x.matmul(y, kernel=kernel).toarray() for x, y in ((A, B), (A, A.T), (B.T, B))]
 
-    for made, expected in zip(products("cuda", kernel), products("cpu", "sequential"), strict=True):
+    for result, expected in zip(products("cuda", kernel), products("cpu", "sequential"), strict=True):
         assert not np.isfinite(expected).all()
-        assert np.array_equal(np.isfinite(made), np.isfinite(expected))
-        assert np.allclose(made, expected, rtol=1e-13, equal_nan=True)
+        assert np.array_equal(np.isfinite(result), np.isfinite(expected))
+        assert np.allclose(result, expected, rtol=1e-13, equal_nan=True)
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 @pytest.mark.parametrize("triangle", ["lower", "upper"])
 def test_one_triangle_of_a_large_product(format, triangle):
     keep = {"lower": np.tril, "upper": np.triu}[triangle]
@@ -122,7 +119,7 @@ def test_one_triangle_of_a_large_product(format, triangle):
                          f"{kernel} {triangle}", mask=keep)  # fmt: skip
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 def test_values_that_begin_anywhere(format):
     """Arrays from outside need not begin at a 16-byte border."""
     a = ds.gallery.banded(400, 10, 10, seed=9)
@@ -139,7 +136,7 @@ def test_values_that_begin_anywhere(format):
     assert np.allclose(shifted @ x, a @ x, rtol=1e-13)
 
 
-@DIAGONAL
+@EACH_DIAGONAL
 def test_the_kernel_is_chosen_from_the_diagonals(format):
     def chosen(a, b=None):
         A = ds.array(a, format, device="cuda")
@@ -160,12 +157,12 @@ def test_columns_of_csr_products_near_and_far(columns, inner):
     """Bits mark them, of a warp, or of a block of threads in one window or several; or a warp or all sort them."""
     rng = np.random.default_rng(columns + inner)
     b = sp.random_array((inner, columns), density=min(1, 20_000 / (inner * columns)), rng=rng, format="csr")
-    for share in (
+    for fill in (
         0.005,
         0.02,
         0.9,
-    ):  # of A's places: few products, more than a warp sorts, as many as a large block marks
-        a = sp.random_array((500, inner), density=share, rng=rng, format="csr")
+    ):  # of A's elements: few products, more than a warp sorts, as many as a large block marks
+        a = sp.random_array((500, inner), density=fill, rng=rng, format="csr")
         for m in (a, b):
             m.data = rng.integers(1, 9, m.nnz).astype(float)  # all sums are exact
         A, B = ds.csr_array(a, device="cuda"), ds.csr_array(b, device="cuda")
@@ -179,17 +176,22 @@ def test_columns_of_csr_products_near_and_far(columns, inner):
 
 @pytest.mark.parametrize("format", ["dia", "hm"])
 @pytest.mark.parametrize("what", [np.inf, np.nan])
-def test_bands_apart_make_no_number_of_what_is_not_stored(format, what):
+def test_separate_bands_give_no_nan_where_nothing_is_stored(format, what):
     """Tiles multiply what is not stored as zeros; infinite sums are done again over what is stored."""
     a = holes(700, APART, "float64").tocsr()
     a[40, 45] = what
     A = ds.array(a, format, device="cuda")
     with np.errstate(all="ignore"):
-        made, expected = A.matmul(A, kernel="bands").to("cpu").toarray(), A.matmul(A, kernel="row").to("cpu").toarray()
-    assert np.array_equal(np.isnan(made), np.isnan(expected)) and not np.isfinite(made).all()
-    assert np.array_equal(made == np.inf, expected == np.inf) and np.array_equal(made == -np.inf, expected == -np.inf)
+        result, expected = (
+            A.matmul(A, kernel="bands").to("cpu").toarray(),
+            A.matmul(A, kernel="row").to("cpu").toarray(),
+        )
+    assert np.array_equal(np.isnan(result), np.isnan(expected)) and not np.isfinite(result).all()
+    assert np.array_equal(result == np.inf, expected == np.inf) and np.array_equal(
+        result == -np.inf, expected == -np.inf
+    )
     finite = np.isfinite(expected)
-    assert np.allclose(made[finite], expected[finite], rtol=1e-12)
+    assert np.allclose(result[finite], expected[finite], rtol=1e-12)
     C = ds.plan_matmul(A, A, kernel="bands")
     assert np.array_equal(C().values.get(), C().values.get(), equal_nan=True)
 
@@ -211,7 +213,7 @@ def test_rectangular_bands_apart(format):
     check_matmul(plan(out=C, alpha=-2, beta=3), a, b, "alpha, beta", alpha=-2, beta=3, c0=a @ b)
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 def test_products_without_rows(format):
     shapes = [((0, 0), (0, 0))] if format == "cdm" else [((0, 0), (0, 0)), ((0, 5), (5, 3)), ((3, 0), (0, 4))]
     for left, right in shapes:

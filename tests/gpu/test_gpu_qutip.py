@@ -34,18 +34,18 @@ def test_operators_stay_on_the_gpu(name):
         "tidied": lambda a, b: a.tidyup(1e-10),
         "identity": lambda a, b: qutip.qeye_like(a) + 2 * qutip.qzero_like(a),
     }[name]
-    made = run(*(x.to("diagsparse-cuda") for x in (A, B)))
-    assert type(made.data) is layer.CudaSparse and made.data.matrix.device == "cuda" and same(made, run(A, B))
-    assert same(made.to("diagsparse"), run(A, B)) and made.isherm == run(A, B).isherm
+    result = run(*(x.to("diagsparse-cuda") for x in (A, B)))
+    assert type(result.data) is layer.CudaSparse and result.data.matrix.device == "cuda" and same(result, run(A, B))
+    assert same(result.to("diagsparse"), run(A, B)) and result.isherm == run(A, B).isherm
 
 
 def test_operators_and_states():
     cupy = load("cupy")
     a, x, rho = (1j * A).to("diagsparse-cuda"), KET.to("diagsparse-cuda"), RHO.to("diagsparse-cuda")
-    for made, expected in ((a * x, 1j * A * KET), (a * rho, 1j * A * RHO), (rho * a, RHO * 1j * A)):
-        assert isinstance(made.data.array, cupy.ndarray) and same(made, expected)
-    for made in (a * KET, a * RHO, RHO * a):  # states on the host go there and come back
-        assert type(made.data) is data.Dense
+    for result, expected in ((a * x, 1j * A * KET), (a * rho, 1j * A * RHO), (rho * a, RHO * 1j * A)):
+        assert isinstance(result.data.array, cupy.ndarray) and same(result, expected)
+    for result in (a * KET, a * RHO, RHO * a):  # states on the host are copied there and back
+        assert type(result.data) is data.Dense
     assert same(a * KET, 1j * A * KET) and same(RHO * a, RHO * 1j * A)
     assert same([qutip.expect(a, y) for y in (x, rho, KET, RHO)], [qutip.expect(1j * A, y) for y in (KET, RHO)] * 2)
     super_ = qutip.sprepost(a, a.dag())
@@ -56,11 +56,11 @@ def test_operators_and_states():
 def test_states():
     load("cupy")
     x, rho = KET.to("diagsparse-cuda"), RHO.to("diagsparse-cuda")
-    for made, expected in (
+    for result, expected in (
         (x + 2j * x, KET + 2j * KET), (x.proj(), KET.proj()), (rho.dag() - rho * rho, RHO.dag() - RHO * RHO),
         (qutip.vector_to_operator(qutip.operator_to_vector(rho)), RHO), (-rho.trans(), -RHO.trans()),
     ):  # fmt: skip
-        assert type(made.data) is layer.CudaDense and same(made, expected)
+        assert type(result.data) is layer.CudaDense and same(result, expected)
     assert same([x.norm(), rho.tr(), x.dag() * x, x.overlap(x)], [1, 1, 1, 1])
     error = data.ode.wrmn_error
     assert same(error(x.data, x.data, 1e-3, 1e-2), error(KET.data, KET.data, 1e-3, 1e-2))
@@ -69,7 +69,7 @@ def test_states():
 
 
 @pytest.mark.parametrize("method", ["tsit5", "vern7", "vern9"])
-def test_integrators_keep_states_on_the_gpu(method, monkeypatch):
+def test_integrators_leave_states_on_the_gpu(method, monkeypatch):
     cupy = load("cupy")
     H, psi = chain(6)
     z, options = spin("z", 0, 6), QUIET | {"method": method, "store_states": True}
@@ -78,10 +78,10 @@ def test_integrators_keep_states_on_the_gpu(method, monkeypatch):
     assert e_ops[0].isherm and e_ops[0].data.matrix.device == "cuda"
     start = psi.to("diagsparse-cuda")
     monkeypatch.setattr(layer.CudaDense, "to_array", lambda self: pytest.fail("a state comes to the host"))
-    made = solver.run(start, TIMES, e_ops=e_ops)
-    assert all(isinstance(state.data.array, cupy.ndarray) for state in made.states)
+    result = solver.run(start, TIMES, e_ops=e_ops)
+    assert all(isinstance(state.data.array, cupy.ndarray) for state in result.states)
     monkeypatch.undo()
-    assert same(made.expect[0], expected.expect[0], 2e-5) and same(made.states[-1], expected.states[-1], 2e-5)
+    assert same(result.expect[0], expected.expect[0], 2e-5) and same(result.states[-1], expected.states[-1], 2e-5)
 
 
 @pytest.mark.parametrize("more", [{}, {"matrix_form": True}, {"method": "vern7"}], ids=str)
@@ -92,8 +92,8 @@ def test_mesolve(more):
     expected = qutip.mesolve(H, psi, TIMES, [0.5 * a], e_ops=[a.dag() * a], options=options)
     b = a.to("diagsparse-cuda")
     start = psi.to("diagsparse-cuda") if more.get("method") else psi
-    made = qutip.mesolve(H.to("diagsparse-cuda"), start, TIMES, [0.5 * b], e_ops=[b.dag() * b], options=options)
-    assert same(made.expect[0], expected.expect[0], 2e-5) and same(made.states[-1], expected.states[-1], 2e-5)
+    result = qutip.mesolve(H.to("diagsparse-cuda"), start, TIMES, [0.5 * b], e_ops=[b.dag() * b], options=options)
+    assert same(result.expect[0], expected.expect[0], 2e-5) and same(result.states[-1], expected.states[-1], 2e-5)
 
 
 def test_a_matrix_that_is_on_the_gpu():

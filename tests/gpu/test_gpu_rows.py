@@ -1,9 +1,9 @@
-"""The kernels of csr on a GPU where rows are of very different lengths, and what its plans keep."""
+"""The kernels of csr on a GPU where rows are of very different lengths, and what its plans store."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import NO_CUDA, raises
+from cases import NO_CUDA, NOT_DIAGONAL, raises
 
 import diagsparse as ds
 from diagsparse._products.plans import MatmulPlan
@@ -27,15 +27,15 @@ def lengths_like(kind):
     rng = np.random.default_rng(1)
     return {
         "short": (rng.integers(0, 9, 3000), 500),
-        "empty": (np.where(np.arange(5000) % 997 == 0, 30, 0), 64),  # parts of the work without entries
+        "empty": (np.where(np.arange(5000) % 997 == 0, 30, 0), 64),  # chunks without entries
         "about a block": ([639, 640, 641, 1023, 1024, 1025, 383, 384, 385, 1, 0, 2], 1100),
         "one long": ([3] * 700 + [2900] + [4] * 700, 3000),
         "long last": ([1] * 10 + [2500], 2500),
         "very long": ([2, 40_000, 0, 3, 33_000], 50_000),  # for "merge"
         "mean above 256": ([300] * 40 + [0] + [257], 400),  # for "warp_per_row"
         "one column": (np.arange(2000) % 2, 1),
-        "long in short": (np.where(np.arange(3000) % 50 == 7, 130, 3), 400),  # a warp takes the long ones
-        "large": (rng.integers(5, 40, 60_000), 64),  # shares that fill a block of threads
+        "long in short": (np.where(np.arange(3000) % 50 == 7, 130, 3), 400),  # a warp processes the long ones
+        "large": (rng.integers(5, 40, 60_000), 64),  # chunks that fill a block of threads
     }[kind]
 
 
@@ -127,26 +127,26 @@ def test_blocks_of_columns(kind, cols, layout):
     gap = int(layout) if layout.isdigit() else 0  # elements between the rows of x
     x = cupy.empty((a.shape[1], cols + gap), order="F" if layout == "F" else "C")[:, :cols]
     x[...] = cupy.asarray(block)
-    made = A.matvec(x, kernel="stream").get()
-    assert check(made) <= 1
-    assert A.matvec(x, kernel="stream").get().tobytes() == made.tobytes()
-    before = np.random.default_rng(0).standard_normal(made.shape)
+    result = A.matvec(x, kernel="stream").get()
+    assert check(result) <= 1
+    assert A.matvec(x, kernel="stream").get().tobytes() == result.tobytes()
+    before = np.random.default_rng(0).standard_normal(result.shape)
     out = cupy.array(before, order="F" if layout == "F" else "C")
     A.matvec(x, out=out, alpha=2, beta=-3, kernel="stream")
-    assert np.abs(out.get() - (2 * made - 3 * before)).max() <= 4 * (check.bound.max() + 4e-16 * np.abs(before).max())
+    assert np.abs(out.get() - (2 * result - 3 * before)).max() <= 4 * (check.bound.max() + 4e-16 * np.abs(before).max())
 
 
 @pytest.mark.parametrize("dtypes", [("float32", "float32"), ("float32", "float64"), ("complex64", "complex64"),
                                     ("float64", "complex128"), ("complex128", "complex128")])  # fmt: skip
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("format", ["csr", "csc", "coo", "ell", "sell", "jds"])
+@pytest.mark.parametrize("format", NOT_DIAGONAL)
 def test_blocks_of_all_types_and_their_transposes(format, order, dtypes):
     a = of_lengths([700] * 2 + [1, 0, 7] * 400 + [33] * 20, 900, dtypes[0])
     A = ds.array(a, format, device="cuda")
     for S, V in ((a, A), (sp.csr_array(a.T), A.T), (sp.csr_array(a.conj().T), A.H)):
         x = np.asarray(vector(8 * S.shape[1], dtypes[1]).reshape(S.shape[1], 8), order=order)
-        made = np.asarray(V @ x)
-        assert MatvecCheck(S, x)(made) <= 1
+        result = np.asarray(V @ x)
+        assert MatvecCheck(S, x)(result) <= 1
         assert MatvecCheck(S, x[:, 3])(np.asarray(V @ x[:, 3])) <= 1
 
 
@@ -164,8 +164,8 @@ def test_a_vector_may_be_strided():
 def test_adjoints_of_long_columns(format):
     a = of_lengths([700] * 3 + [1] * 1500, 900, np.complex128)
     x = vector(a.shape[0], np.complex128)
-    made = ds.array(a, format, device="cuda").H @ x
-    assert MatvecCheck(sp.csr_array(a.conj().T), x)(np.asarray(made)) <= 1
+    result = ds.array(a, format, device="cuda").H @ x
+    assert MatvecCheck(sp.csr_array(a.conj().T), x)(np.asarray(result)) <= 1
 
 
 @pytest.mark.parametrize("layout", [
@@ -174,7 +174,7 @@ def test_adjoints_of_long_columns(format):
     {"format": "hyb", "width": 3}, {"format": "jds"}, {"format": "csb"},
 ], ids=str)  # fmt: skip
 def test_long_columns_of_padded_rows(layout):
-    """Values in the padding are no entries of a transpose; "merge" takes columns of more than 32768 of them."""
+    """Padding adds no entries to a transpose; "merge" processes columns of more than 32768 entries."""
     a = sp.csr_array(of_lengths(*lengths_like("very long")).T)
     A, x = ds.csr_array(a, device="cuda").asformat(**layout), vector(a.shape[0], np.float64)
     check, y = MatvecCheck(sp.csr_array(a.T), x), A.T @ x
@@ -196,7 +196,7 @@ def test_long_columns_of_one_triangle():
 
 @pytest.mark.parametrize("kernel", ["cusparse", "cusparse_alg1", "cusparse_alg2"])
 def test_transposes_and_adjoints_by_cusparse(kernel):
-    """What is kept for the one does not serve the other."""
+    """What is cached for the one is not used for the other."""
     a = of_lengths(*lengths_like("one long"), np.complex128)
     A, x = ds.csr_array(a, device="cuda"), vector(a.shape[0], np.complex128)
     for X in (x, np.outer(x, [1, 2]).astype(np.complex128)):
@@ -224,11 +224,11 @@ def test_hash_and_terms_have_the_same_bits(case, dtype):
     A, B = ds.csr_array(a, device="cuda"), ds.csr_array(b, device="cuda")
     expected = (a @ b).toarray()
     bound = rounding(int(np.diff(a.indptr).max(initial=0)), dtype) * (abs(a) @ abs(b)).toarray()
-    made = {kernel: A.matmul(B, kernel=kernel) for kernel in ("hash", "terms", "warp_per_row")}
-    for kernel, C in made.items():
+    result = {kernel: A.matmul(B, kernel=kernel) for kernel in ("hash", "terms", "warp_per_row")}
+    for kernel, C in result.items():
         assert (np.abs(C.to("cpu").toarray() - expected) <= bound).all(), kernel
-    assert made["hash"].values.get().tobytes() == made["terms"].values.get().tobytes()
-    for kernel, C in made.items():
+    assert result["hash"].values.get().tobytes() == result["terms"].values.get().tobytes()
+    for kernel, C in result.items():
         ds.plan_matmul(A, B, kernel=kernel)(out=C, alpha=2, beta=-1)
         assert (np.abs(C.to("cpu").toarray() - expected) <= 4 * bound).all(), kernel
 
@@ -243,8 +243,8 @@ def test_a_plan_that_runs_many_times_lists_its_terms():
     assert ds.forecast("matmul", A, A).workspace_nbytes == once.workspace_nbytes
 
 
-def test_a_very_long_row_made_once_lists_its_terms():
-    """Row 0 of C has 49 stretches and more, each of which would look at all 10^5 entries of A's row."""
+def test_a_single_product_with_a_very_long_row_lists_its_terms():
+    """Row 0 of C has 49 chunks or more, each of which would look at all 10^5 entries of A's row."""
     rng, n, columns = np.random.default_rng(0), 100_000, 60_000
     a = sp.csr_array((rng.integers(1, 5, n).astype(float), (np.zeros(n, int), np.arange(n))), shape=(3, n))
     pointers = np.arange(0, 11 * n + 1, 11)
@@ -263,7 +263,7 @@ def test_the_first_planned_call_allocates_nothing():
     for kernel in ("terms", "hash"):
         plan = ds.plan_matmul(A, A, kernel=kernel)
         C = A.matmul(A)
-        kept = plan.workspace_nbytes
-        assert kept > 0, "what was listed with the plan is still there"
+        workspace = plan.workspace_nbytes
+        assert workspace > 0, "what was listed with the plan is still there"
         plan(out=C)
-        assert plan.workspace_nbytes == kept
+        assert plan.workspace_nbytes == workspace

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from cases import EACH_DTYPE, NO_CUDA, raises
 from libraries import NAMES, make, read
-from solutions import assert_solves, like, made, operations, right_sides
+from solutions import assert_solves, banded, like, operations, right_sides
 
 import diagsparse as ds
 from diagsparse._backends import libraries
@@ -21,7 +21,7 @@ NO_CUDSS = pytest.mark.skipif(isinstance(libraries.cudss(), Exception), reason="
      (1000, 1, 1, "tridiagonal"), (40, 2, 1, "pentadiagonal"), (41, 0, 2, "pentadiagonal"), (3, 2, 2, "pentadiagonal")],
 )  # fmt: skip
 def test_narrow_bands_on_a_gpu(n, below, above, method, dtype):
-    dense = made(n, below, above, dtype)
+    dense = banded(n, below, above, dtype)
     B = right_sides(n, dtype)
     for format in ("hm", "dia", "csr", "cdm"):
         for sigma in (0, 0.25):
@@ -40,7 +40,7 @@ def test_narrow_bands_on_a_gpu(n, below, above, method, dtype):
 @EACH_DTYPE
 def test_cudss(dtype, format):
     grid = ds.gallery.stencil(5, (30, 31), dtype=dtype)
-    band = sp.csr_array(made(200, 12, 9, dtype))
+    band = sp.csr_array(banded(200, 12, 9, dtype))
     for A in (sp.csr_array(grid), band):
         n, dense = A.shape[0], A.toarray()
         for matrix, whole in ((A, dense), (A.conj(), dense.conj())):
@@ -50,14 +50,14 @@ def test_cudss(dtype, format):
                 for b in (right_sides(n, dtype), np.ones(n, dtype)):
                     assert_solves(F.solve(b, trans), op, b)
         assert_solves(ds.factorized(ds.array(A, format, device="cuda").conj()).solve(b), dense.conj(), b)
-    batch, members = like(made(30, 5, 5, dtype), "hm", 3)
+    batch, members = like(banded(30, 5, 5, dtype), "hm", 3)
     X = ds.factorized(batch.to("cuda")).solve(right_sides(30, dtype, 3).T)
     for i, member in enumerate(members):
         assert_solves(X[i], member, right_sides(30, dtype, 3).T[i])
 
 
 @NO_CUDSS
-def test_cudss_tells_singular_matrices():
+def test_cudss_detects_singular_matrices():
     """Ones are in the range of a ring without some of its eigenvalues, so that they would not tell."""
     ring = ds.gallery.stencil(3, (8,), periodic=True)
     ends = sp.csr_array(sp.diags_array([1.0] * 9 + [0], offsets=0))
@@ -71,12 +71,12 @@ def test_cudss_on_two_streams():
     cupy = pytest.importorskip("cupy")
     A = ds.csr_array(ds.gallery.stencil(5, (60, 60)))
     F, streams = ds.factorized(A.to("cuda")), [cupy.cuda.Stream(non_blocking=True) for _ in range(2)]
-    made = []
+    result = []
     for i in range(20):
         with streams[i % 2]:
-            made.append(F.solve(cupy.full(3600, i + 1.0)))
+            result.append(F.solve(cupy.full(3600, i + 1.0)))
     cupy.cuda.runtime.deviceSynchronize()
-    for i, x in enumerate(made):
+    for i, x in enumerate(result):
         assert np.allclose(A @ x.get(), i + 1.0)
 
 
@@ -92,7 +92,7 @@ def test_without_cudss(monkeypatch):
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_of_a_library(name):
     n = 300
-    dense = made(n, 1, 1, "float64")
+    dense = banded(n, 1, 1, "float64")
     F = ds.factorized(ds.hm_array(sp.csr_array(dense)).to("cuda"))
     for b in (right_sides(n, "float64"), right_sides(n, "float64")[:, 0], right_sides(n, "complex128")):
         assert_solves(read(name, F.solve(make(name, b))), dense, b)
@@ -118,7 +118,7 @@ def test_cupys_solvers_take_them():
     assert abs(A @ x - b).max() < 1e-4
 
 
-def test_what_cannot_be_solved_on_a_gpu():
+def test_systems_that_cannot_be_solved_on_a_gpu():
     A = ds.hm_array(ds.gallery.tridiagonal(5)).to("cuda")
     for call, error, words in (
         (lambda: ds.factorized(A, method="banded"), ValueError, "on cuda; expected diagonal"),

@@ -10,7 +10,7 @@ import diagsparse as ds
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason="no CUDA device answers")]
 
 
-def made(format, shape, values, first, second, device="cuda"):
+def native(format, shape, values, first, second, device="cuda"):
     """Return what the C++ core makes of these arrays, without anybody in between."""
     core = ds.array(np.eye(1), device=device)._core
     names = ("row", "col") if format == "coo" else ("indices", "indptr")
@@ -26,22 +26,22 @@ def ints(*values):
 def test_lines(format):
     shape = (3, 4) if format == "csr" else (4, 3)
     values, starts = np.ones(4), np.array([0, 2, 2, 4])
-    assert made(format, shape, values, ints(0, 3, 1, 2), starts).stored == 4
+    assert native(format, shape, values, ints(0, 3, 1, 2), starts).stored == 4
     for indices, words in (
         (ints(0, 4, 1, 2), ["indices[1]", "0 to 3"]), (ints(0, 3, -1, 2), ["indices[2]"]),
         (ints(0, 3, 2, 2), ["rise"]), (ints(0, 3, 2, 1), ["rise"]), (ints(3, 0, 1, 2), ["rise"]),
         (ints(0, 3, 1), ["indices", "3 values", "expected 4"]), (np.array([0, 3, 1, 2]), ["int64", "int32"]),
     ):  # fmt: skip
         with raises(ValueError, f"{format}_array", *words):
-            made(format, shape, values, indices, starts)
+            native(format, shape, values, indices, starts)
     for indptr in ([0, 2, 1, 4], [1, 2, 2, 4], [0, 2, 2, 5], [0, 2, 2, 3], [0, 10**12, 2, 4], [-1, 2, 2, 4], [0, 2, 4]):
         with raises(ValueError, f"{format}_array", "indptr"):
-            made(format, shape, values, ints(0, 3, 1, 2), np.array(indptr))
+            native(format, shape, values, ints(0, 3, 1, 2), np.array(indptr))
     for bad in (np.ones(4, np.int64), np.ones((4, 1)), np.ones(4, np.float16)):
         with raises(ValueError, f"{format}_array"):
-            made(format, shape, bad, ints(0, 3, 1, 2), starts)
+            native(format, shape, bad, ints(0, 3, 1, 2), starts)
     with raises(ValueError, "expected extents"):
-        made(format, (-1, 4), np.ones(0), ints(), np.array([0]))
+        native(format, (-1, 4), np.ones(0), ints(), np.array([0]))
 
 
 def test_many_lines_of_every_length():
@@ -50,24 +50,24 @@ def test_many_lines_of_every_length():
     starts = np.concatenate([[0], np.cumsum(lengths)])
     indices = np.concatenate([np.sort(rng.choice(100000, n, replace=False)) for n in lengths]).astype(np.int32)
     count = len(indices)
-    assert made("csr", (5000, 100000), np.ones(count), indices, starts).stored == count
+    assert native("csr", (5000, 100000), np.ones(count), indices, starts).stored == count
     for at in rng.integers(0, count, 20):
         wrong = indices.copy()
         wrong[at] = 100000
         with raises(ValueError, f"indices[{at}]"):
-            made("csr", (5000, 100000), np.ones(count), wrong, starts)
+            native("csr", (5000, 100000), np.ones(count), wrong, starts)
 
 
 def test_pairs():
     values = np.ones(3)
-    assert made("coo", (3, 4), values, ints(0, 0, 2), ints(1, 3, 0)).stored == 3
+    assert native("coo", (3, 4), values, ints(0, 0, 2), ints(1, 3, 0)).stored == 3
     for row, col, words in (
         (ints(0, 0, 3), ints(1, 3, 0), ["entry 2"]), (ints(0, -1, 2), ints(1, 3, 0), ["entry 1"]),
         (ints(0, 0, 2), ints(1, 4, 0), ["entry 1"]), (ints(0, 0, 2), ints(1, 1, 0), ["entry 1", "after"]),
         (ints(2, 0, 0), ints(0, 1, 3), ["entry 1", "after"]), (ints(0, 0), ints(1, 3, 0), ["row"]),
     ):  # fmt: skip
         with raises(ValueError, "coo_array", *words):
-            made("coo", (3, 4), values, row, col)
+            native("coo", (3, 4), values, row, col)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])

@@ -16,14 +16,14 @@ def offsets_in(shape):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", ["float32", "complex128", "float16"])
-def test_scipys_call_with_its_alignment_said(shape, dtype, device):
+def test_scipys_call_with_its_alignment(shape, dtype, device):
     offsets = offsets_in(shape)
     data = random((len(offsets), shape[1]), "complex128" if dtype == "complex128" else "float32", shape).astype(dtype)
     expected = sp.dia_array((data.astype("complex128"), offsets), shape=shape).toarray()
     A = ds.dia_array((to_device(data, device), offsets), shape=shape, align="column")
     assert A.dtype == dtype and A.device == device and A.values.shape == (len(offsets), shape[0])
     assert np.array_equal(A.toarray().astype("complex128"), expected)
-    narrow = np.ascontiguousarray(data[:, :-2])  # SciPy takes any width
+    narrow = np.ascontiguousarray(data[:, :-2])  # SciPy accepts any width
     expected = sp.dia_array((narrow.astype("complex128"), offsets), shape=shape).toarray()
     B = ds.dia_array((to_device(narrow, device), offsets), shape=shape, align="column")
     assert np.array_equal(B.toarray().astype("complex128"), expected)

@@ -27,11 +27,11 @@ def theirs(dtype="float64"):
     return sp.csr_array(a.astype(dtype))
 
 
-def dense(made):
+def dense(result):
     """Return whatever a function gave in NumPy's arrays."""
-    if isinstance(made, (tuple, list)):
-        return [dense(part) for part in made]
-    return made.toarray() if sp.issparse(made) else np.asarray(made)
+    if isinstance(result, (tuple, list)):
+        return [dense(part) for part in result]
+    return result.toarray() if sp.issparse(result) else np.asarray(result)
 
 
 S = theirs()
@@ -43,7 +43,7 @@ SINCE_117 = {
 LIST = {
     **(SINCE_117 if hasattr(sp, "permute_dims") else {}),
     "hstack": lambda A: sp.hstack([A, A]),
-    "hstack beside one of SciPy's": lambda A: sp.hstack([S, A]),
+    "hstack with one of SciPy's": lambda A: sp.hstack([S, A]),
     "vstack": lambda A: sp.vstack([A, S]),
     "kron": lambda A: sp.kron(A, A),
     "kron, SciPy's first": lambda A: sp.kron(S, A),
@@ -121,13 +121,13 @@ LIST = {
 def test_the_same_result(what):
     for format in ds.formats():
         with case(format):
-            made, expected = (dense(LIST[what](A)) for A in (ds.array(S, format), S))
+            result, expected = (dense(LIST[what](A)) for A in (ds.array(S, format), S))
             if what == "find":  # in the order of the format
-                made, expected = ([sorted(zip(*map(list, found), strict=True))] for found in (made, expected))
+                result, expected = ([sorted(zip(*map(list, found), strict=True))] for found in (result, expected))
             if isinstance(expected, list):
-                assert all(np.allclose(x, y) for x, y in zip(made, expected, strict=True))
+                assert all(np.allclose(x, y) for x, y in zip(result, expected, strict=True))
             else:
-                assert np.shape(made) == np.shape(expected) and np.allclose(made, expected, atol=1e-9)
+                assert np.shape(result) == np.shape(expected) and np.allclose(result, expected, atol=1e-9)
 
 
 NUMPY = {
@@ -167,11 +167,11 @@ NUMPY = {
 def test_numpy_functions(what):
     for format in ds.formats():
         with case(format):
-            made, expected = dense(NUMPY[what](ds.array(S, format))), NUMPY[what](S.toarray())
-            if isinstance(made, list) or isinstance(expected, str):
-                assert np.array_equal(made, expected)
+            result, expected = dense(NUMPY[what](ds.array(S, format))), NUMPY[what](S.toarray())
+            if isinstance(result, list) or isinstance(expected, str):
+                assert np.array_equal(result, expected)
             else:
-                assert np.shape(made) == np.shape(expected) and np.allclose(made, expected, atol=1e-12)
+                assert np.shape(result) == np.shape(expected) and np.allclose(result, expected, atol=1e-12)
 
 
 @FORMATS
@@ -180,10 +180,10 @@ def test_it_is_a_sparse_array(format):
     for view in (A, A.T, A.conj(), A.astype("complex64").H):
         assert sp.issparse(view) and isinstance(view, sp.sparray) and not sp.isspmatrix(view)
         for kind in ("csr", "csc", "coo", "dia"):
-            made = getattr(sp, f"{kind}_array")(view)
-            assert type(made) is getattr(sp, f"{kind}_array") and np.array_equal(made.toarray(), view.toarray())
+            result = getattr(sp, f"{kind}_array")(view)
+            assert type(result) is getattr(sp, f"{kind}_array") and np.array_equal(result.toarray(), view.toarray())
             if kind in ("csr", "csc"):  # of one type, which SciPy's native code trusts
-                assert made.indices.dtype == made.indptr.dtype
+                assert result.indices.dtype == result.indptr.dtype
     assert getattr(S, f"to{format}")().format == format and S.asformat(format).format == format
     assert not callable(A) and not isinstance(
         A, sla.LinearOperator
@@ -194,7 +194,7 @@ def test_it_is_a_sparse_array(format):
 
 
 @FORMATS
-def test_what_is_said_where_nothing_is_done(format):
+def test_errors_of_what_is_not_supported(format):
     A = ds.array(S, format)
     for call, words in (
         (lambda: np.asarray(A), "A.toarray()"),
@@ -227,18 +227,18 @@ def test_what_is_said_where_nothing_is_done(format):
 
 
 @FORMATS
-def test_conversions_share_nothing(format):
+def test_conversions_copy_all_arrays(format):
     A = ds.array(S, format).copy()
-    for made in (
+    for result in (
         A.tocsr(copy=True),
         A.tocoo(copy=True),
         *(getattr(A, f"to{k}")() for k in ("csr", "csc", "coo") if k != format),
     ):
-        assert made is not A and not np.shares_memory(made.values, A.values)
-    for made in (sp.csr_array(A, copy=True), sp.csc_array(A, copy=True), sp.coo_array(A, copy=True)):
-        made.data[:] = 0
-        made.eliminate_zeros()  # whose arrays are its own
-        assert made.nnz == 0
+        assert result is not A and not np.shares_memory(result.values, A.values)
+    for result in (sp.csr_array(A, copy=True), sp.csc_array(A, copy=True), sp.coo_array(A, copy=True)):
+        result.data[:] = 0
+        result.eliminate_zeros()  # whose arrays are its own
+        assert result.nnz == 0
     assert np.array_equal(A.toarray(), S.toarray())
     for write in ("indices", "indptr"):
         if hasattr(A, write) and format in ("csr", "csc"):
@@ -248,12 +248,12 @@ def test_conversions_share_nothing(format):
 
 @FORMATS
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
-def test_what_scipy_makes_shares_arrays_with_its_own_format_alone(format, kind):
+def test_conversions_by_scipy_share_arrays_only_in_the_same_format(format, kind):
     A = ds.array(S.copy(), format)
-    made = getattr(sp, f"{kind}_array")(A)
-    made.data[::2] = 0
-    made.eliminate_zeros()  # which moves values and indices in place, or makes new ones
-    expected = (made if kind == format else S).toarray()
+    result = getattr(sp, f"{kind}_array")(A)
+    result.data[::2] = 0
+    result.eliminate_zeros()  # which moves values and indices in place, or makes new ones
+    expected = (result if kind == format else S).toarray()
     assert np.array_equal(A.toarray(), expected) and np.allclose(A @ X, expected @ X)
     again = getattr(sp, f"{kind}_array")(A, copy=True)
     again.data[:] = 0
@@ -278,8 +278,8 @@ def test_other_libraries(library, format):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = pytest.importorskip(library.partition(".")[0]) and import_module(library)
-        made, expected = (dense(LIBRARIES[library](module, A)) for A in (ds.array(S, format), S))
-    assert np.allclose(made, expected)
+        result, expected = (dense(LIBRARIES[library](module, A)) for A in (ds.array(S, format), S))
+    assert np.allclose(result, expected)
 
 
 def test_a_matrix_is_not_called():

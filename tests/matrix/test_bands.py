@@ -125,8 +125,8 @@ def test_spread_is_the_sum_over_pairs():
     assert sorted(k for first, last in found for k in range(first, last + 1)) == chosen.tolist()
     middles = [(first + last) / 2 for first, last in found]
     spread = sum(abs(a - b) for a, b in combinations(middles, 2)) / 500 * 100
-    made = bands.properties((500, 500), chosen, np.ones(len(chosen), int), chosen)
-    assert made.band_spread == pytest.approx(spread) and made.band_count == len(found) > 50
+    result = bands.properties((500, 500), chosen, np.ones(len(chosen), int), chosen)
+    assert result.band_spread == pytest.approx(spread) and result.band_count == len(found) > 50
 
 
 def test_lengths():
@@ -137,7 +137,7 @@ def test_lengths():
 
 
 def held(A, printed, by_rule):
-    """The properties of all its diagonals are those that the paper prints, and its rule takes so many of them."""
+    """The properties of all its diagonals are those that the paper prints, and its rule chooses as many of them."""
     s = ds.csr_array(A)._summary()
     found = bands.properties(s.shape, s.offsets, s.fill, s.offsets)
     assert (found.band_count, found.diagonal_count, found.band_percentage) == (*printed[:2], 100)
@@ -160,7 +160,7 @@ def test_the_papers_matrices(name, by_rule):
 
 
 def test_the_report_of_a_view_speaks_of_its_copy():
-    """A transposed view has other rows than what is stored: the bytes are those that a copy would take."""
+    """A transposed view has other rows than what is stored: the bytes are those of a copy."""
     a = np.random.default_rng(0).random((40, 100)) < 0.1
     A = ds.qband_array(np.where(a, 1.0, 0) + np.eye(40, 100) + np.eye(40, 100, k=5))
     assert A.T.copy().nbytes != A.nbytes

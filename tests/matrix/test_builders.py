@@ -25,13 +25,13 @@ def test_diags_as_scipy(format, dtype):
         values = [rng.integers(1, 9, len(np.diagonal(np.empty(shape), k))).astype(dtype) for k in ks]
         expected = sp.diags_array(values, offsets=ks, shape=shape).toarray()
         data = sp.dia_array(sp.diags_array(values, offsets=ks, shape=shape))
-        for made in (
+        for result in (
             ds.diags(values, ks, shape=shape, format=format),
             ds.diags(dict(zip(ks, values, strict=True)), shape=shape, format=format),
             ds.diags(data.data, data.offsets, shape=shape, format=format),
             ds.diags(values[::-1], ks[::-1], shape=shape, format=format),
         ):
-            assert made.format == format and made.dtype == dtype and np.array_equal(made.toarray(), expected)
+            assert result.format == format and result.dtype == dtype and np.array_equal(result.toarray(), expected)
     assert np.array_equal(ds.diags([1.0, 2.0, 3.0]).toarray(), np.diag([1.0, 2, 3]))
     assert np.array_equal(ds.diags([1.0, 2.0], 1).toarray(), np.diag([1.0, 2], 1))
     assert np.array_equal(ds.diags({0: 2.0, 1: 1.0}, shape=(3, 4)).toarray(), 2 * np.eye(3, 4) + np.eye(3, 4, 1))
@@ -56,8 +56,8 @@ def test_eye(format):
     for m, n, k in ((4, None, 0), (3, 5, 2), (5, 3, -2), (3, 3, 7), (0, 4, 0)):
         if format == "cdm" and n not in (None, m):
             continue
-        made = ds.eye(m, n, k, format=format)
-        assert made.format == format and np.array_equal(made.toarray(), np.eye(m, n, k))
+        result = ds.eye(m, n, k, format=format)
+        assert result.format == format and np.array_equal(result.toarray(), np.eye(m, n, k))
     assert ds.eye(3, dtype="complex64").dtype == np.complex64
 
 
@@ -69,19 +69,19 @@ def test_blocks_as_scipy(format, name):
     A, B = ours("banded 9", format, "float32"), ours("banded 9", format, "complex64")
     expected = getattr(sp, name)([a, b, a]).toarray()
     for blocks in ([A, B, A], [A.T.T, B, a], [A, B.toarray(), A]):
-        made = getattr(ds, name)(blocks)
-        assert made.dtype == np.complex64 and np.array_equal(made.toarray(), expected)
+        result = getattr(ds, name)(blocks)
+        assert result.dtype == np.complex64 and np.array_equal(result.toarray(), expected)
     assert getattr(ds, name)([A, B, A], format="ell").format == "ell"
     assert np.array_equal(getattr(ds, name)([A.T, B.H]).toarray(), getattr(sp, name)([a.T, b.conj().T]).toarray())
 
 
 @pytest.mark.parametrize("format", DIAGONAL)
-def test_diagonals_stay_diagonals(format):
+def test_results_of_diagonals_are_diagonals(format):
     A = ds.array(ds.gallery.tridiagonal(100), format)
-    kept = "hm" if format == "cdm" else format
-    made = ds.block_diag([A, A, 3 * A])
-    assert made.format == format and abs(made.offsets).tolist().count(1) == 2 and made.nnz <= 900
-    assert ds.hstack([A, A]).format == ds.vstack([A, A]).format == kept
+    expected_format = "hm" if format == "cdm" else format
+    result = ds.block_diag([A, A, 3 * A])
+    assert result.format == format and abs(result.offsets).tolist().count(1) == 2 and result.nnz <= 900
+    assert ds.hstack([A, A]).format == ds.vstack([A, A]).format == expected_format
     wide = ds.dia_array(sp.random_array((50, 7), density=0.1, rng=np.random.default_rng(0)))
     assert ds.block_diag([wide] * 20).format == "csr"  # whose diagonals are none of the whole
     assert ds.block_diag([wide] * 3, format="hm").format == "hm"
@@ -141,16 +141,16 @@ def test_whole_numbers_become_float64(format, dtype):
         parts = sp.csr_array(dense).asformat(format)
         given.append(tuple(tuple(part.tolist()) for part in (parts.data, parts.indices, parts.indptr)))
     for arg in given:
-        with pytest.warns(ds.ConversionWarning, match=f"{format}_array: .* become float64; pass dtype=") as told:
+        with pytest.warns(ds.ConversionWarning, match=f"{format}_array: .* become float64; pass dtype=") as caught:
             A = getattr(ds, f"{format}_array")(arg)
-        assert A.dtype == np.float64 and np.array_equal(A.toarray(), dense) and told[0].filename == __file__
-        assert len(told) == 1
+        assert A.dtype == np.float64 and np.array_equal(A.toarray(), dense) and caught[0].filename == __file__
+        assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert getattr(ds, f"{format}_array")(dense, dtype=np.float32).dtype == np.float32
         A = ds.array(dense.astype(float), format)
-        for made in (A + given[1], A @ given[1], A.multiply(given[2]), given[1] @ A):
-            assert made.dtype == np.float64
+        for result in (A + given[1], A @ given[1], A.multiply(given[2]), given[1] @ A):
+            assert result.dtype == np.float64
     with pytest.warns(ds.ConversionWarning, match="diags"):
         assert ds.diags([[1, 2, 3]], [0]).dtype == np.float64
 
@@ -162,9 +162,9 @@ def test_diagonals_that_repeat(format):
         whole = {k: np.resize(np.arange(1.0, period + 1) + k, 9 - abs(k)) for k in (-3, 0, 2)}
         expected = sp.diags_array(list(whole.values()), offsets=list(whole), shape=(9, 9)).toarray()
         for given in (whole, {k: v[:period] for k, v in whole.items()}):
-            made = ds.diags(given, shape=(9, 9), format=format, period=period)
-            assert made.format == format and made.period == period and np.array_equal(made.toarray(), expected)
-            assert made.values.size <= (2 * 5 if format == "cdm" else 3) * min(period, 9)
+            result = ds.diags(given, shape=(9, 9), format=format, period=period)
+            assert result.format == format and result.period == period and np.array_equal(result.toarray(), expected)
+            assert result.values.size <= (2 * 5 if format == "cdm" else 3) * min(period, 9)
         data = sp.dia_array(sp.diags_array(list(whole.values()), offsets=list(whole), shape=(9, 9)))
         assert np.array_equal(ds.diags(data.data, data.offsets, shape=(9, 9), period=period).toarray(), expected)
     E = ds.eye(2**40, k=-3, format=format, period=1)
@@ -196,13 +196,13 @@ def test_periods_that_do_not_fit():
             call()
 
 
-# ---- 16-bit values, shapes that nobody told, small matrices ---------------------------------------------------------
+# ---- 16-bit values, shapes left to the library, small matrices -------------------------------------------------------
 @pytest.mark.parametrize("format", ["dia", "hm", "cdm", "mdia", "bmsparse"])
 def test_narrow_values(format):
     diagonals = {0: [1.5, 2.0, 1e-3, 7.0], 1: 0.1}
-    made, wide = (ds.diags(diagonals, shape=(4, 4), format=format, dtype=dtype) for dtype in ("float16", "float32"))
-    assert made.format == format and made.dtype == np.float16
-    assert np.array_equal(made.toarray(), wide.toarray().astype("float16"))
+    result, wide = (ds.diags(diagonals, shape=(4, 4), format=format, dtype=dtype) for dtype in ("float16", "float32"))
+    assert result.format == format and result.dtype == np.float16
+    assert np.array_equal(result.toarray(), wide.toarray().astype("float16"))
     values = np.array([1, 2, 3], "float16")
     assert ds.diags(values, format=format).dtype == ds.eye(3, format=format, dtype="float16").dtype == np.float16
     assert ds.diags(values, format=format, dtype="float64").dtype == np.float64
@@ -210,11 +210,11 @@ def test_narrow_values(format):
 
 @pytest.mark.parametrize("format", DIAGONAL)
 def test_narrow_periods(format):
-    made = ds.diags({0: [1.0, 2.0], 3: 0.5}, shape=(2**40, 2**40), period=2, format=format, dtype="float16")
-    assert (made.dtype, made.period) == (np.float16, 2) and made[1, 1] == 2 and made[5, 8] == 0.5
+    result = ds.diags({0: [1.0, 2.0], 3: 0.5}, shape=(2**40, 2**40), period=2, format=format, dtype="float16")
+    assert (result.dtype, result.period) == (np.float16, 2) and result[1, 1] == 2 and result[5, 8] == 0.5
 
 
-def test_formats_without_narrow_values_say_which_have_them():
+def test_formats_without_narrow_values_name_those_with_them():
     for call in (
         lambda: ds.diags([1.0, 2.0], format="csr", dtype="float16"),
         lambda: ds.eye(3, format="sell", dtype="float16"),

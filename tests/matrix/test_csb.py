@@ -37,15 +37,15 @@ def test_products_in_blocks_of_every_size(block, dtype, device):
 def test_the_same_bits_for_any_number_of_threads(block, monkeypatch):
     a = scattered(20_000, 17_000, 200_000)
     A, x, y = ds.csb_array(a, block=block), random(17_000, "float64"), random(20_000, "float64")
-    before, made = ds.get_num_threads(), []
+    before, result = ds.get_num_threads(), []
     try:
         for threads in (1, 2, 5):
             ds.set_num_threads(threads)
-            made.append((A @ x, A.T @ y))
+            result.append((A @ x, A.T @ y))
     finally:
         ds.set_num_threads(before)
-    for product, transposed in made[1:]:
-        assert np.array_equal(product, made[0][0]) and np.array_equal(transposed, made[0][1])
+    for product, transposed in result[1:]:
+        assert np.array_equal(product, result[0][0]) and np.array_equal(transposed, result[0][1])
 
 
 def test_a_dense_row_is_summed_in_fours(device):
@@ -66,7 +66,7 @@ def test_the_choice_of_a_block():
     assert ds.csb_array((0, 10**6)).block == 2
 
 
-def test_copies_keep_their_blocks():
+def test_copies_have_the_same_blocks():
     A = ds.csb_array(scattered(300, 500, 2000), block=32)
     for B in (A.copy(), A.T.copy(), A.H.copy(), A + A, A * 2, A.astype("float32"), A.asformat("csb")):
         assert B.format == "csb" and B.block == 32
@@ -88,11 +88,11 @@ def test_more_blocks_than_memory_holds():
         ds.csb_array((10_000, 10_000), block=2, max_bytes=100_000_000)
 
 
-def test_parts_tell_the_block():
+def test_the_block_size_follows_from_the_arrays():
     A = ds.csb_array(scattered(300, 500, 2000), block=32)
     values, row, col, indptr = (A.parts()[name] for name in ("values", "local_row", "local_col", "block_indptr"))
-    made = ds.csb_array((values, row.astype(np.int64), col.astype(np.int32), indptr), shape=A.shape)
-    assert made.block == 32 and made.local_row.dtype == np.uint8 and (made != A).nnz == 0
+    result = ds.csb_array((values, row.astype(np.int64), col.astype(np.int32), indptr), shape=A.shape)
+    assert result.block == 32 and result.local_row.dtype == np.uint8 and (result != A).nnz == 0
     with raises(ValueError, "csb_array: block_indptr holds 160 pointers", "300 x 500", "into 159"):
         ds.csb_array((values, row, col, indptr[:-1]), shape=A.shape)
     with raises(ValueError, "csb_array: block_indptr[160] is wrong"):

@@ -51,7 +51,7 @@ def test_offsets_that_repeat_or_lie_outside(format):
         make(format, (parts_of(format, 20), [7] * 20), shape=(4, 4))
 
 
-def test_no_diagonal_lies_in_a_matrix_without_elements():
+def test_matrices_without_elements_have_no_diagonals():
     for shape, k in (((0, 5), 1), ((0, 5), 0), ((5, 0), -2), ((0, 0), 0)):
         for format in ("dia", "hm"):
             values = np.zeros(0) if format == "hm" else np.zeros((1, shape[0]))
@@ -166,7 +166,7 @@ def test_dtypes_that_are_refused(format):
 
 
 @FAMILY
-def test_dtypes_of_parts_that_are_refused(format):
+def test_dtypes_of_arrays_that_are_refused(format):
     labels = [0]
     for dtype in ("longdouble", "object", "str"):
         with raises(TypeError, f"{format}_array"):

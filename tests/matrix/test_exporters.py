@@ -14,7 +14,7 @@ from diagsparse._formats import exported_indices
 
 
 @pytest.mark.parametrize("format", [*ds.formats()])
-def test_matrices_whose_arrays_nobody_has_export_nothing(format):
+def test_matrices_without_exported_arrays_export_nothing(format):
     A = ds.array(ds.gallery.tridiagonal(N), format)
     for use in (*USES.values(), repr, lambda A: A._repr_html_(), lambda A: A.to_scipy()):
         use(A)
@@ -144,7 +144,7 @@ def test_attributes_that_no_index_array_changes_are_free(format, monkeypatch):
 
 
 @INDEXED
-def test_arrays_that_nobody_holds_are_compared_once(format, monkeypatch):
+def test_arrays_without_other_references_are_compared_once(format, monkeypatch):
     """Entries that are out of order are no reason to compare index arrays for ever."""
     A, s = both(format)
     mirror(A), mirror(s)
@@ -158,12 +158,12 @@ def test_arrays_that_nobody_holds_are_compared_once(format, monkeypatch):
 
 
 @INDEXED
-def test_what_is_no_matrix_is_shown(format):
+def test_an_invalid_matrix_has_a_repr(format):
     A = both(format)[0]
     index = A.col if format == "coo" else A.indices
-    kept, index[0] = int(index[0]), N
+    first, index[0] = int(index[0]), N
     for shown in (repr(A), str(A), repr(A.T), A._repr_html_(), repr(ds.plan_matvec(A))):
         assert f"{format}_array" in shown or "csr_array" in shown or "csc_array" in shown
     assert "were modified" in repr(A) and "stored" not in repr(A)
-    index[0] = kept
+    index[0] = first
     assert f"{A.nnz} stored" in repr(A)

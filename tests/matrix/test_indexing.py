@@ -19,7 +19,7 @@ READ = {
     "part of a row": (4, slice(2, 30)), "steps of a row": (4, slice(None, None, 3)), "picked of a row": (4, [1, 5, 5]),
     "column": (slice(None), 6), "part of a column": (slice(3, 9), 6), "rows": slice(2, 9),
     "columns": (slice(None), slice(5, 40)),
-    "window": (slice(3, 13), slice(3, 13)), "window beside": (slice(3, 13), slice(8, 18)),
+    "window": (slice(3, 13), slice(3, 13)), "window off the diagonal": (slice(3, 13), slice(8, 18)),
     "open": (slice(-5, None), slice(None, 9)),
     "everything": slice(None), "nothing": (slice(5, 5), slice(None)), "dots": ..., "dots and column": (..., 4),
     "every other row": slice(None, None, 2), "backwards": (slice(None), slice(None, None, -1)),
@@ -36,14 +36,14 @@ def writable(name, format, dtype="float64"):
     return ours(name, format, dtype).copy()
 
 
-def dense(made):
-    return made.toarray() if sp.issparse(made) else np.asarray(made)
+def dense(result):
+    return result.toarray() if sp.issparse(result) else np.asarray(result)
 
 
 @FORMATS
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("name", ["wide 20 x 70", "banded 65"])
-def test_what_scipy_gives(format, view, name):
+def test_indexing_as_in_scipy(format, view, name):
     if format == "cdm" and name != "banded 65":
         pytest.skip("cdm is square")
     A, a = VIEWS[view](ours(name, format, "complex128")), SCIPYS[view](matrix(name, "complex128")).tocsr()
@@ -59,26 +59,26 @@ def test_what_scipy_gives(format, view, name):
             which = (slice(None), np.arange(n) % 2 == 0)
         if m == N and what == "element":
             which = (5, 3)
-        made, expected = A[which], a[which]
-        assert np.shape(dense(made)) == np.shape(dense(expected)), what
-        assert np.array_equal(dense(made), dense(expected)), what
-        assert ds.issparse(made) == (sp.issparse(expected) and expected.ndim == 2), what
+        result, expected = A[which], a[which]
+        assert np.shape(dense(result)) == np.shape(dense(expected)), what
+        assert np.array_equal(dense(result), dense(expected)), what
+        assert ds.issparse(result) == (sp.issparse(expected) and expected.ndim == 2), what
 
 
 @FORMATS
-def test_masks_and_what_they_pick(format):
+def test_masks_and_their_elements(format):
     A, a = ours("banded 9", format), matrix("banded 9")
     assert np.array_equal(dense(A[A > 0.2]), dense(a[a > 0.2])) and np.array_equal(dense(A[A != 0]), dense(a[a != 0]))
     order = np.random.default_rng(1).permutation(9)
     assert np.array_equal(A[order][:, order].toarray(), a.toarray()[order][:, order])
-    for rows in ([3, 3, 1], (0, 2), a.toarray()[:, 0] != 0):  # beside which SciPy's csr takes no step
+    for rows in ([3, 3, 1], (0, 2), a.toarray()[:, 0] != 0):  # with which SciPy's csr allows no step
         assert np.array_equal(A[rows, 7:1:-3].toarray(), a.toarray()[rows, 7:1:-3])
     for compare in (operator.lt, operator.le, operator.gt, operator.ge):
         for other, theirs in ((0.3, 0.3), (A.T, a.T), (a, a), (np.full((9, 9), 0.1), np.full((9, 9), 0.1))):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)
-                made, expected = compare(A, other), compare(a.toarray(), dense(theirs))
-            assert dense(made).dtype == bool and np.array_equal(dense(made), expected)
+                result, expected = compare(A, other), compare(a.toarray(), dense(theirs))
+            assert dense(result).dtype == bool and np.array_equal(dense(result), expected)
 
 
 @pytest.mark.parametrize("format", DIAGONAL)
@@ -96,7 +96,7 @@ def test_slices_of_unit_step_keep_the_format_and_what_is_stored(format):
 
 
 @FORMATS
-def test_what_is_no_index(format):
+def test_invalid_indices(format):
     A = ours("banded 9", format)
     for which, words in (((9, 0), "axis 0 of 9"), ((0, -10), "axis 1 of 9"), (9, "axis 0"), ((0, 0, 0), "")):
         with raises(IndexError, words):
@@ -124,12 +124,12 @@ def test_stored_elements_are_written(format, dtype):
     a[4, across], a[down, 4] = across + 1, down + 1
     A[4, across], A[down, 4] = (across + 1)[:, None], (down + 1)[:, None]  # one dimension or two, as SciPy's does
     before, zero = A.toarray(), np.argwhere(a == 0)[-1]
-    if A[tuple(zero)] == 0 and format not in ("dia", "hm", "cdm"):
+    if A[tuple(zero)] == 0 and format not in DIAGONAL:
         with raises(ValueError, "1 of 1 elements are not stored", "to_scipy"):
             A[tuple(zero)] = 1
     with raises(ValueError, "not stored"):
         A[0, :] = np.arange(9)
-    A[2:6, 2:6] = 2 * A[2:6, 2:6]  # zeros need no place
+    A[2:6, 2:6] = 2 * A[2:6, 2:6]  # zeros need no storage
     before[2:6, 2:6] *= 2
     if dtype[0] == "f":
         with raises(TypeError, "complex values"):
@@ -177,7 +177,7 @@ def test_a_diagonal_of_a_packed_matrix_unpacks_it(format):
 
 
 @pytest.mark.parametrize("format", [*DIAGONAL, "mdia", "ellcsr"])
-def test_a_value_that_stands_for_two_elements_is_not_written(format):
+def test_a_value_stored_once_for_two_elements_is_not_written(format):
     A = ds.array(ds.gallery.tridiagonal(9), format).asformat(format, symmetry="symmetric")
     with raises(ValueError, "represents several elements", "A.unpacked()"):
         A[0, 0] = 1
@@ -212,21 +212,21 @@ def test_in_place(format, dtype):
 @pytest.mark.quick
 @FORMATS
 @pytest.mark.parametrize("name", ["wide 20 x 70", "explicit zeros", "banded 65"])
-def test_extremes_means_and_parts(format, name):
+def test_extremes_means_and_real_and_imaginary_parts(format, name):
     if format == "cdm" and name == "wide 20 x 70":
         pytest.skip("cdm is square")
     A, a = ours(name, format), matrix(name)
     d = a.toarray()
     for axis in (None, 0, 1):
         for method in ("max", "min", "nanmax", "nanmin", "argmax", "argmin", "mean"):
-            made = getattr(A, method)(axis=axis)
+            result = getattr(A, method)(axis=axis)
             expected = getattr(np, method)(d, axis=axis)
             close = np.array_equal if method != "mean" else np.allclose
-            assert close(dense(made).ravel(), np.ravel(expected)), (method, axis)
+            assert close(dense(result).ravel(), np.ravel(expected)), (method, axis)
         for keepdims in (False, True):
-            made = A.sum(axis=axis, keepdims=keepdims)
-            assert np.shape(made) == np.shape(d.sum(axis=axis, keepdims=keepdims))
-            assert np.allclose(made, d.sum(axis=axis, keepdims=keepdims))
+            result = A.sum(axis=axis, keepdims=keepdims)
+            assert np.shape(result) == np.shape(d.sum(axis=axis, keepdims=keepdims))
+            assert np.allclose(result, d.sum(axis=axis, keepdims=keepdims))
             out = np.empty_like(d.mean(axis=axis, keepdims=keepdims))
             assert A.mean(axis=axis, out=out, keepdims=keepdims) is out
             assert np.allclose(out, d.mean(axis=axis, keepdims=keepdims))
@@ -236,8 +236,8 @@ def test_extremes_means_and_parts(format, name):
         assert np.array_equal(dense(A.minimum(other)), np.minimum(d, theirs))
     assert A.maximum(A.tocsr()).format == format
     for function in ("sqrt", "sin", "sign", "floor", "expm1", "arctan"):
-        made = getattr(abs(A), function)()
-        assert made.format == format and np.allclose(made.toarray(), getattr(np, function)(abs(d)))
+        result = getattr(abs(A), function)()
+        assert result.format == format and np.allclose(result.toarray(), getattr(np, function)(abs(d)))
     assert np.allclose(abs(A).power(1.5).toarray(), abs(d) ** 1.5)
     C = A * (1 + 2j)
     for view in (C, C.T, C.H, C.conj()):
@@ -247,7 +247,7 @@ def test_extremes_means_and_parts(format, name):
     assert A.real is A and A.imag.nnz == A.nnz and A.imag.count_nonzero() == 0
 
 
-def test_hermitian_storage_holds_what_is_real():
+def test_hermitian_storage_of_real_diagonals():
     H = ds.dia_array(np.array([[1, 1j], [-1j, 2]]), symmetry="hermitian")
     for number in (0.0, 1j, np.inf):
         with raises(TypeError, "changes how"):

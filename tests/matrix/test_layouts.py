@@ -81,7 +81,7 @@ def test_hm_order_of_offsets():
 
 @FORMATS
 @EACH_DTYPE
-def test_parts_are_shared(format, dtype):
+def test_component_arrays_are_not_copied(format, dtype):
     parts = {name: np.array(value) for name, value in of(format).EXAMPLE.items()}
     parts["values"] = parts["values"].astype(dtype)
     A = make(format, as_given(format, parts), shape=example(format).shape)
@@ -96,7 +96,7 @@ def test_parts_are_shared(format, dtype):
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
-def test_scipy_values_are_shared_both_ways(format):
+def test_values_of_scipy_are_not_copied_either_way(format):
     a = matrix("banded 64").asformat(format)
     A = make(format, a)
     assert np.shares_memory(A.values, a.data)
@@ -106,17 +106,17 @@ def test_scipy_values_are_shared_both_ways(format):
 
 
 @FORMATS
-def test_parts_outlive_the_matrix(format):
+def test_component_arrays_outlive_the_matrix(format):
     def values():
         return make(format, example(format)).parts()["values"]
 
-    kept = values()
-    junk = [np.full(kept.shape, 123.0) for _ in range(50)]  # would land in memory that was given back
-    assert kept.sum() == example(format).sum() and len(junk) == 50
+    survivor = values()
+    junk = [np.full(survivor.shape, 123.0) for _ in range(50)]  # would land in memory that was given back
+    assert survivor.sum() == example(format).sum() and len(junk) == 50
 
 
 @FORMATS
-def test_a_view_has_no_parts_of_its_own(format):
+def test_a_view_has_no_component_arrays(format):
     views = [make(format, example(format).astype(complex)).conj()]
     if format not in ("csr", "csc"):
         views.append(make(format, example(format)).T)
@@ -187,7 +187,7 @@ def test_to_format_methods(format):
 
 
 @FORMATS
-def test_asformat_of_its_own_format_shares_unless_asked(format):
+def test_asformat_of_its_own_format_copies_only_on_request(format):
     A = make(format, example(format))
     assert A.asformat(format) is A and A.asformat(None) is A
     assert not np.shares_memory(A.asformat(format, copy=True).values, A.values)
@@ -272,7 +272,7 @@ def test_html(format):
         assert f">{value:.0f}</text>" in small  # a small matrix is drawn with its values
 
 
-def test_values_of_random_matrices_keep_their_bits():
+def test_values_of_random_matrices_are_bitwise_unchanged():
     for format in DIAGONAL:
         values = random((3, 50), "float64", format)
         A = ds.cdm_array((values, [0, 7, 49]))

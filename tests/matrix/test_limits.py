@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import raises
+from cases import DIAGONAL, NOT_DIAGONAL, raises
 from processes import python
 
 import diagsparse as ds
@@ -12,42 +12,42 @@ from diagsparse._backends import memory
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 
 
-HUGE = """
+HUGE = f"""
     import numpy as np, scipy.sparse as sp, time
     import diagsparse as ds
     def refused(run):
         start = time.perf_counter()
         try:
-            made = run()
+            result = run()
         except (MemoryError, ValueError) as error:
             assert str(error), "an empty message"
             assert time.perf_counter() - start < 5
             return
-        raise AssertionError(f"no error: {made!r}")
+        raise AssertionError(f"no error: {{result!r}}")
+    DIAGONAL = {DIAGONAL}
 """
 
 
-@pytest.mark.parametrize("order", [2**31, 2**40, 2**61])
-def test_huge_shapes_are_refused_promptly(order):
-    """In a process of its own, which may not take more than 6 GB: no crash, and no long allocation."""
+def test_huge_shapes_are_refused_promptly():
+    """In a process of its own, limited to 6 GB: no crash, and no long allocation."""
     python(
         HUGE
-        + f"""
-    n = {order}
-    sparse = ds.hm_array((n, n))
-    for format in ds.formats():
-        cls = getattr(ds, format + "_array")
-        refused(lambda: cls(np.eye(3), shape=(n, n)))
-        if format in ("dia", "hm", "cdm"):
-            refused(lambda: cls((np.ones(5) if format == "hm" else np.ones((1, 5)), [0]), shape=(n, n)))
-        else:
-            refused(lambda: sparse.asformat(format))
-            refused(lambda: cls((np.ones(1), ([n - 1], [n - 1])), shape=(n, n)))
-    refused(lambda: sparse.toarray())
-    refused(lambda: sparse + np.ones((1, 1)))
-    refused(lambda: sparse @ np.ones(3))
-    refused(lambda: sparse.sum(axis=0))
-    refused(lambda: sparse + np.ones((3, 3)))
+        + """
+    for n in (2**31, 2**40, 2**61):
+        sparse = ds.hm_array((n, n))
+        for format in ds.formats():
+            cls = getattr(ds, format + "_array")
+            refused(lambda: cls(np.eye(3), shape=(n, n)))
+            if format in DIAGONAL:
+                refused(lambda: cls((np.ones(5) if format == "hm" else np.ones((1, 5)), [0]), shape=(n, n)))
+            else:
+                refused(lambda: sparse.asformat(format))
+                refused(lambda: cls((np.ones(1), ([n - 1], [n - 1])), shape=(n, n)))
+        refused(lambda: sparse.toarray())
+        refused(lambda: sparse + np.ones((1, 1)))
+        refused(lambda: sparse @ np.ones(3))
+        refused(lambda: sparse.sum(axis=0))
+        refused(lambda: sparse + np.ones((3, 3)))
     """,
         memory=6 << 30,
     )
@@ -58,7 +58,7 @@ def test_huge_but_empty_matrices_cost_nothing():
         HUGE
         + """
     n = 2**40
-    for cls in (ds.dia_array, ds.hm_array, ds.cdm_array):
+    for cls in (getattr(ds, format + "_array") for format in DIAGONAL):
         A = cls((n, n))
         assert A.shape == (n, n) and A.nnz == 0 and A.nbytes < 100
         assert (A @ A).nnz == 0 and (A + A).nnz == 0 and A.T.shape == (n, n) and A.copy().nnz == 0
@@ -96,7 +96,7 @@ BUILDERS = """
     def forecast(run):
         start = time.perf_counter()
         try:
-            made = run()
+            result = run()
         except MemoryError as error:
             assert "would need" in str(error) and "are free" in str(error), f"{name}: {error!r}"
             assert time.perf_counter() - start < 5, name
@@ -104,7 +104,7 @@ BUILDERS = """
         except ValueError as error:
             assert "stay below 2^31" in str(error) or "square" in str(error), f"{name}: {error!r}"
             return
-        raise AssertionError(f"{name}: no error: {made!r}")
+        raise AssertionError(f"{name}: no error: {result!r}")
     n = 2 * 10**9
     S = ds.eye(10**6)
     many = [S] * 1000
@@ -128,7 +128,7 @@ def test_builders_refuse_before_they_allocate():
             "vstack": lambda: ds.vstack(many, format=format),
         }.items():
             forecast(run)
-        if format not in (None, "dia", "hm", "cdm", "coo"):  # of which an empty matrix stores nothing
+        if format not in (None, *DIAGONAL, "coo"):  # of which an empty matrix stores nothing
             name = f"{format}_array(shape)"
             forecast(lambda: getattr(ds, f"{format}_array")((n, n)))
     name = "kron of dense matrices"
@@ -171,34 +171,33 @@ def test_the_gallery_refuses_before_it_allocates():
     )
 
 
-@pytest.mark.parametrize("rows, cols", [(5, 2**31 - 2), (2**31 - 2, 5)])
-def test_long_thin_csr(rows, cols):
+def test_long_thin_csr():
     """A product, or a MemoryError when a thread's scratch space does not fit."""
     python(
         HUGE
-        + f"""
-    a = sp.coo_array((np.ones(3), ([0, 1, 4], [0, 3, 4])), shape=({rows}, {cols}))
-    b = sp.csr_array(np.eye(5))
-    try:
-        A = ds.csr_array(a)
-        C = ds.csr_array(b) @ A if A.shape[0] == 5 else A @ ds.csr_array(b)
-        assert C.nnz == 3 and C.shape == ({rows}, {cols}), C
-        H = A.asformat("hm")
-        assert H.nnz >= 3
-    except MemoryError:
-        pass
+        + """
+    for shape in ((5, 2**31 - 2), (2**31 - 2, 5)):
+        a = sp.coo_array((np.ones(3), ([0, 1, 4], [0, 3, 4])), shape=shape)
+        b = sp.csr_array(np.eye(5))
+        try:
+            A = ds.csr_array(a)
+            C = ds.csr_array(b) @ A if A.shape[0] == 5 else A @ ds.csr_array(b)
+            assert C.nnz == 3 and C.shape == shape, C
+            H = A.asformat("hm")
+            assert H.nnz >= 3
+        except MemoryError:
+            pass
     """,
         memory=6 << 30,
     )
 
 
-@pytest.mark.parametrize("family", ["csr", "diagonals"])
-def test_a_scipy_array_with_broken_indices(family):
+def test_a_scipy_array_with_broken_indices():
     """SciPy does not look again at indices that were written to after construction; we must not read outside."""
     python(
         HUGE
-        + f"""
-    for format in ("csr", "csc", "coo") if {family!r} == "csr" else ("dia", "hm", "cdm"):
+        + """
+    for format in ("csr", "csc", "coo", *DIAGONAL):
         cls = getattr(ds, format + "_array")
         for index in (4, -5, 1 << 30):
             for scipy_format in ("csr", "csc"):
@@ -242,7 +241,7 @@ def test_the_limit_names_the_numbers(format):
     """The bytes of a format are forecast exactly, and where they are too many it is refused with the numbers."""
     a = sp.coo_array((np.ones(400000), (np.arange(400000), (np.arange(400000) * 7919) % 400000)), shape=(400000,) * 2)
     cls, nbytes, small = getattr(ds, f"{format}_array"), ds.memory_report(a)[format], 10**9
-    diagonal = format in ("dia", "hm", "cdm", "mdia")
+    diagonal = format in (*DIAGONAL, "mdia")
     assert (nbytes > small) == diagonal
     of = r"\d+ diagonals.*400000 x 400000.*[TG]B" if diagonal else r"400000 x 400000.* would need .*\d MB"
     with pytest.raises(MemoryError, match=rf"{format}_array: .*{of}"):
@@ -251,7 +250,7 @@ def test_the_limit_names_the_numbers(format):
         assert cls(a).nbytes == nbytes
 
 
-@pytest.mark.parametrize("format", ["csr", "csc", "ell", "hyb", "sell", "jds", "ellcsr"])
+@pytest.mark.parametrize("format", NOT_DIAGONAL)
 def test_pointers_of_an_empty_matrix_count(format, monkeypatch):
     A = ds.hm_array((2**31 - 2,) * 2)
     monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 1 << 30)
@@ -260,28 +259,28 @@ def test_pointers_of_an_empty_matrix_count(format, monkeypatch):
 
 
 def test_room_to_spare_is_in_the_report():
-    """Parts and options may make a matrix larger than its format would choose."""
-    made = ds.ell_array(ds.gallery.tridiagonal(50))
-    parts = made.parts()
+    """Given arrays and options may make a matrix larger than the default layout."""
+    result = ds.ell_array(ds.gallery.tridiagonal(50))
+    parts = result.parts()
     spare = np.concatenate([parts["indices"], np.full((2, 50), -1, np.int32)])
     A = ds.ell_array((np.ones(spare.shape), spare), shape=(50, 50))
-    assert A.nbytes > made.nbytes
-    half = ds.ellcsr_array(made, symmetry="symmetric"), ds.hm_array(made, symmetry="symmetric", period=1)
-    wide = ds.ell_array(made, row_lengths=True), ds.hyb_array(made, width=1), ds.ellcsr_array(made, boundary=3)
+    assert A.nbytes > result.nbytes
+    half = ds.ellcsr_array(result, symmetry="symmetric"), ds.hm_array(result, symmetry="symmetric", period=1)
+    wide = ds.ell_array(result, row_lengths=True), ds.hyb_array(result, width=1), ds.ellcsr_array(result, boundary=3)
     for B in (A, *half, *wide):
         assert ds.memory_report(B)[B.format] == ds.forecast("convert", B, format=B.format).result_nbytes == B.nbytes
 
 
-def test_the_report_on_a_transpose_counts_the_options_that_its_copies_keep():
+def test_the_report_on_a_transpose_counts_the_options_of_its_copies():
     for a in (ds.gallery.tridiagonal(50), sp.csr_array((7, 7))):
         for A in (ds.ell_array(a, row_lengths=True), ds.sell_array(a, row_lengths=True), ds.csb_array(a, block=2)):
             for V in (A.T, A.conj(), A.H):
-                made = V.asformat(A.format, copy=True)
-                told = ds.forecast("convert", V, format=A.format).result_nbytes
-                assert ds.memory_report(V)[A.format] == told == made.nbytes == A.nbytes
+                result = V.asformat(A.format, copy=True)
+                expected = ds.forecast("convert", V, format=A.format).result_nbytes
+                assert ds.memory_report(V)[A.format] == expected == result.nbytes == A.nbytes
 
 
-def test_the_check_of_parts_is_foreseen(monkeypatch):
+def test_the_memory_of_validation_is_forecast(monkeypatch):
     A = ds.hyb_array(ds.gallery.arrow(1000))
     parts = tuple(A.parts()[name] for name in ("values", "ell_indices", "coo_row", "coo_col"))
     monkeypatch.setattr(memory, "SMALL", 0)

@@ -13,7 +13,7 @@ import diagsparse as ds
 
 FOLDER = matrix_folder()
 FILES = sorted(FOLDER.glob("*.mtx*")) if FOLDER else []
-LIMIT = 200_000_000  # bytes; a format that would take more does not suit
+LIMIT = 200_000_000  # bytes; formats that would need more are left out
 pytestmark = [
     pytest.mark.nightly,
     pytest.mark.skipif(not FILES, reason="no folder of real matrices (set DIAGSPARSE_MATRICES)"),
@@ -35,9 +35,9 @@ def test_read(real, request):
     head = (FOLDER / "MANIFEST.tsv").read_text().splitlines() if (FOLDER / "MANIFEST.tsv").exists() else []
     name = request.node.callspec.params["real"].name.split(".")[0]
     for line in head[1:]:
-        told = line.split("\t")
-        if told[0] == name:
-            assert (str(A.shape[0]), str(A.shape[1])) == (told[1], told[2])
+        fields = line.split("\t")
+        if fields[0] == name:
+            assert (str(A.shape[0]), str(A.shape[1])) == (fields[1], fields[2])
 
 
 @pytest.mark.parametrize("format", ds.formats())

@@ -1,4 +1,4 @@
-"""Every way to a matrix is held to `max_bytes`, and what is large is forecast before it is made."""
+"""Every constructor and conversion respects `max_bytes`, and large results are forecast before they are built."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def maker(format):
 
 
 @FORMATS
-def test_every_way_is_held_to_the_limit(format):
+def test_every_constructor_respects_the_limit(format):
     dense = np.arange(25.0).reshape(5, 5) + 1
     A = ds.array(dense, format)
     S, make, how = sp.csr_array(dense), maker(format), {"align": "row"} if format == "dia" else {}
@@ -56,8 +56,8 @@ def test_the_limit_is_a_number(format):
 
 
 def test_few_entries_of_many_rows():
-    """Pointers to 10^8 rows take 800 MB: only csr has them, and it says so first. Diagonals do without."""
-    made = python("""
+    """Pointers to 10^8 rows need 800 MB: csr has them, and refuses in advance. Diagonals have none."""
+    result = python("""
         import numpy as np, scipy.sparse as sp
         import diagsparse as ds
         few, shape = (np.ones(3), ([0, 10**8 - 1, 7], [0, 2, 1])), (10**8, 3)
@@ -76,7 +76,7 @@ def test_few_entries_of_many_rows():
         with open("/proc/self/status") as lines:
             print(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
     """)
-    assert int(made) < 400_000  # KB
+    assert int(result) < 400_000  # KB
 
 
 def test_a_sum_of_few_values_takes_no_vector():
@@ -99,7 +99,7 @@ def test_rows_that_a_report_reads_are_forecast(monkeypatch):
 
 
 @FORMATS
-def test_values_keep_their_kind(format):
+def test_the_kind_of_values_is_preserved(format):
     A = ds.array(np.eye(4), format)
     before = A.values.copy()
     for wrong in (1j, np.full(A.values.shape, 1j)):
@@ -109,7 +109,7 @@ def test_values_keep_their_kind(format):
 
 
 @FORMATS
-def test_a_limit_is_looked_at_where_nothing_is_made(format):
+def test_a_limit_is_validated_where_nothing_is_built(format):
     A = ds.array(np.eye(3), format)
     for call in (lambda wrong: A.asformat(format, max_bytes=wrong), lambda wrong: maker(format)(A, max_bytes=wrong)):
         with raises(TypeError, "max_bytes='1GB'"):
@@ -143,16 +143,16 @@ def test_the_total_of_a_forecast_is_what_a_matrix_of_scipy_needs(format):
         if format == "cdm" and S.shape[0] != S.shape[1]:
             continue
         foreseen = ds.forecast("convert", S, format=format)
-        made = maker(format)(S, max_bytes=foreseen.total_nbytes)
-        assert (made.toarray() == S.toarray()).all()
-        assert made.nbytes == foreseen.result_nbytes and foreseen.workspace_nbytes >= 0
+        result = maker(format)(S, max_bytes=foreseen.total_nbytes)
+        assert (result.toarray() == S.toarray()).all()
+        assert result.nbytes == foreseen.result_nbytes and foreseen.workspace_nbytes >= 0
         if foreseen.total_nbytes:
             with raises(MemoryError, "the limit is"):
                 maker(format)(S, max_bytes=foreseen.total_nbytes - 1)
 
 
 @FORMATS
-def test_what_does_not_fit_is_told_of_the_format_that_was_asked_for(format):
+def test_the_error_names_the_requested_format(format):
     dense, who = np.arange(25.0).reshape(5, 5) + 1, f"{format}_array: "
     packed = ds.hm_array(dense + dense.T, symmetry="symmetric")
     inputs = dense, sp.csr_array(dense), sp.dia_array(dense), ds.csr_array(dense), packed, ds.array(dense, "ell").T
@@ -164,7 +164,7 @@ def test_what_does_not_fit_is_told_of_the_format_that_was_asked_for(format):
                 assert str(error).startswith(who), error
 
 
-def test_every_way_to_rows_is_told_of_the_format_that_was_asked_for():
+def test_every_conversion_to_rows_names_the_requested_format():
     for options in ({}, {"column_bits": 8}, {"row_lengths": True}):
         with raises(MemoryError, "ell_array: built via csr_array: ", "the limit is 150 B"):
             ds.ell_array(np.eye(20), max_bytes=150, **options)

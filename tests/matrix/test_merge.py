@@ -5,7 +5,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import VIEWS, random
+from cases import VIEWS, at_night, random
 from oracle import seen
 
 import diagsparse as ds
@@ -37,22 +37,22 @@ def structures(dtype_a, dtype_b):
     yield drawn(500, 3, 4, dtype_a, "sparse"), drawn(500, 3, 4, dtype_b, "sparser")
 
 
-def assert_stored(made, expected, format, what):
+def assert_stored(result, expected, format, what):
     """Assert that the parts are those of SciPy's canonical result, bit for bit."""
     expected = sp.csr_array(expected).asformat(format)
     expected.sum_duplicates()
-    assert (made.format, made.shape, made.dtype) == (format, expected.shape, expected.dtype), what
+    assert (result.format, result.shape, result.dtype) == (format, expected.shape, expected.dtype), what
     theirs = expected.coords if format == "coo" else (expected.indices, expected.indptr)
     names = ("row", "col") if format == "coo" else ("indices", "indptr")
     for name, index in zip(names, theirs, strict=True):
-        assert np.array_equal(made.parts()[name], index), (what, name)
-    assert np.array_equal(made.values, expected.data, equal_nan=True), what
+        assert np.array_equal(result.parts()[name], index), (what, name)
+    assert np.array_equal(result.values, expected.data, equal_nan=True), what
 
 
 @FORMATS
 @pytest.mark.parametrize("right", ENTRIES)
-@pytest.mark.parametrize("dtypes", PAIRS, ids="-".join)
-def test_what_is_stored(format, right, dtypes):
+@pytest.mark.parametrize("dtypes", at_night(PAIRS, before=PAIRS[1:3]), ids="-".join)
+def test_stored_arrays(format, right, dtypes):
     for a, b in structures(*dtypes):
         for op_a, op_b in (("N", "N"), ("T", "T"), ("H", "H"), ("C", "N"), ("N", "C")):
             A, B = VIEWS[op_a](ds.array(a, format)), VIEWS[op_b](ds.array(b, right))
@@ -72,8 +72,8 @@ def test_cancelled_and_stored_zeros_are_dropped(format, device):
     assert (A - ds.array(b, format, device=device)).nnz == len(b.data[::3])
     b.data[::2] = 0
     B = ds.array(b, format, device=device)
-    for made in (A + B, B + sp.csr_array(a.shape)):
-        assert made.count_nonzero() == made.nnz
+    for result in (A + B, B + sp.csr_array(a.shape)):
+        assert result.count_nonzero() == result.nnz
     assert B.multiply(A).nnz == np.count_nonzero(b.data)
     B = B.copy()
     B.eliminate_zeros()
@@ -82,8 +82,8 @@ def test_cancelled_and_stored_zeros_are_dropped(format, device):
 
 
 @FORMATS
-def test_infinities_beside_nothing(format):
-    """Times what is not stored they are no number, as 0 is in NumPy; in a sum they stay."""
+def test_infinities_combined_with_nothing(format):
+    """A product with an element that is not stored is NaN, as with 0 in NumPy; in a sum infinities stay."""
     a = sp.csr_array(np.array([[np.inf, np.nan, 1.0, 0], [-np.inf, 2.0, 0, np.inf]]))
     b = sp.csr_array(np.array([[0, 0, np.inf, 3.0], [-np.inf, np.nan, 0, np.inf]]))
     for dtype in ("float32", "complex128"):
@@ -125,7 +125,7 @@ def test_any_number_of_threads(format, dtype):
 
 
 def test_few_entries_of_a_tall_matrix():
-    """Of coo, nothing as long as its rows is made."""
+    """For coo, nothing is allocated per row."""
     m = 2**31 - 1
     A = ds.coo_array((np.ones(3), (np.array([0, 5, m - 1]), np.array([1, 1, 0]))), shape=(m, 2))
     assert (A + A).nnz == 3 and np.array_equal((A - 2 * A).values, -A.values) and A.multiply(A).nnz == 3
@@ -148,15 +148,15 @@ def test_factors_with_any_strides(format):
 
 @pytest.mark.parametrize("format", ds.formats())
 def test_quotients(format):
-    """Correctly rounded, also where the reciprocal is no number of the type; infinities stay in their part."""
+    """Correctly rounded, even if the reciprocal overflows; infinities stay in their part."""
     for dtype in ("float32", "float64", "complex64", "complex128"):
         a = sp.csr_array((random(9, dtype, "quotients"), (np.arange(9), np.arange(9))), shape=(9, 9))
         for divisor in (3, -7.25, 0.5, 2.0**60, 2.0**-149, 2.0**-1074, 1e300, np.float32(2.0**100), np.float64(3)):
             with np.errstate(all="ignore"):
-                made, given = (ds.array(a, format) / divisor).diagonal(), a.diagonal()
-                assert made.dtype == (given / divisor).dtype
+                result, given = (ds.array(a, format) / divisor).diagonal(), a.diagonal()
+                assert result.dtype == (given / divisor).dtype
                 for part in ("real", "imag") if given.dtype.kind == "c" else ("real",):
-                    got, expected = getattr(made, part), getattr(given, part) / divisor
+                    got, expected = getattr(result, part), getattr(given, part) / divisor
                     assert np.array_equal(got, expected), (dtype, divisor)
     A = ds.array(sp.csr_array(np.diag([complex(np.inf, 1), 1 + 1j])), format)
     assert np.array_equal((A / 3).diagonal()[:1].real, [np.inf]) and (A / 3).diagonal()[0].imag == 1 / 3

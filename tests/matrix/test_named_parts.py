@@ -28,7 +28,7 @@ def same(A, B):
 
 
 @FORMATS
-def test_every_constructor_takes_the_parts_by_name(format, device):
+def test_every_constructor_accepts_the_arrays_by_name(format, device):
     A = make(format, SQUARE, device=device)
     B = constructor(format)(A.parts(), shape=A.shape)
     assert same(A, B) and B.device == A.device and B.dtype == A.dtype
@@ -37,7 +37,7 @@ def test_every_constructor_takes_the_parts_by_name(format, device):
 
 
 @pytest.mark.parametrize(("format", "layout"), LAYOUTS)
-def test_optional_parts_need_no_place(format, layout):
+def test_optional_arrays_may_be_left_out(format, layout):
     wide = sp.csr_array((np.ones(400), np.arange(400), np.arange(0, 401, 4)), shape=(100, 400))
     S = SQUARE + SQUARE.T if "symmetry" in layout else SQUARE if format in DIAGONAL else wide
     A = constructor(format)(S, **layout)
@@ -77,7 +77,7 @@ def test_parts_in_the_order_of_their_names(format, device):
 
 
 @pytest.mark.parametrize("format", [f for f in ds.formats() if f not in ("csr", "csc", "coo")])
-def test_entries_are_made_a_coo_array_first(format):
+def test_entries_need_a_coo_array_first(format):
     entries = np.ones(4), (np.arange(4), np.arange(4))
     for given in (entries, (entries[0], list(entries[1])), ([1.0], ([0], [1]))):
         with raises(ValueError, f"{format}_array: got (values, (rows, columns))", "coo_array(parts, shape=(m, n))"):

@@ -42,7 +42,7 @@ def test_narrow_values(format, narrow, device):
             X = random(a.shape[1] * 4, "float32", name).reshape(-1, 4)
             within(to_host(A @ to_device(X, device)), exact @ X.astype(float), exact, X.astype(float))
         if a.shape[0] <= 200:
-            for made in (
+            for built in (
                 A,
                 A.T.T,
                 pickle.loads(pickle.dumps(A)),
@@ -51,7 +51,7 @@ def test_narrow_values(format, narrow, device):
                 A.unpacked(),
                 A.asformat("csr"),
             ):
-                assert np.array_equal(made.toarray().astype(float), exact.toarray()), name
+                assert np.array_equal(built.toarray().astype(float), exact.toarray()), name
             assert np.array_equal((A * 2).toarray().astype(float), 2 * exact.toarray())
             assert (A * 2).dtype == narrow and A.unpacked().dtype == np.float32 and (A @ A.T).dtype == np.float32
             assert np.allclose((A @ A.T).toarray(), (exact @ exact.T).toarray(), rtol=1e-5, atol=1e-5)
@@ -59,7 +59,7 @@ def test_narrow_values(format, narrow, device):
 
 
 @pytest.mark.parametrize("narrow", NARROW)
-def test_narrow_values_keep_zeros_infinities_and_the_smallest(narrow, device, tmp_path):
+def test_narrow_values_preserve_zeros_infinities_and_the_smallest(narrow, device, tmp_path):
     if narrow == "bfloat16":
         pytest.importorskip("ml_dtypes")
         values = np.array([0, -0.0, 1, -2.5, 1e-40, -9.2e-41, 3e38, np.inf, -np.inf, np.nan, 1 / 3, 1e-38])
@@ -92,9 +92,9 @@ def test_every_float16_is_widened_exactly(device):
 def test_narrow_from_anything(format, device):
     a = mirrored(20, [0, 1], "float32")
     for given in (a, a.toarray(), a.astype("float64")):
-        made = getattr(ds, f"{format}_array")(given, dtype="float16", device=device, symmetry="symmetric")
-        assert made.dtype == np.float16 and made.symmetry == "symmetric"
-        assert np.array_equal(made.toarray(), a.toarray().astype("float16"))
+        result = getattr(ds, f"{format}_array")(given, dtype="float16", device=device, symmetry="symmetric")
+        assert result.dtype == np.float16 and result.symmetry == "symmetric"
+        assert np.array_equal(result.toarray(), a.toarray().astype("float16"))
     with pytest.raises(TypeError, match="imaginary"):
         getattr(ds, f"{format}_array")(a.astype("complex64"), dtype="float16", device=device)
     with pytest.raises(TypeError, match="float16"):
@@ -111,9 +111,9 @@ def test_sums_with_dense_arrays_of_any_type(format, narrow, dtype):
     a, dense = mirrored(20, [0, 1], "float32"), np.arange(400).reshape(20, 20).astype(dtype)
     A, exact = ds.array(a, format).astype(narrow), rounded(a, narrow).toarray()
     coarse = 2.0**-7 if narrow == "bfloat16" else 2.0**-10
-    for made, expected in ((A + dense, exact + dense), (dense - A, dense - exact)):
-        assert (abs(made - expected) <= coarse * abs(expected)).all()
-    if A.dtype != made.dtype:
+    for result, expected in ((A + dense, exact + dense), (dense - A, dense - exact)):
+        assert (abs(result - expected) <= coarse * abs(expected)).all()
+    if A.dtype != result.dtype:
         assert np.allclose(A.multiply(dense.astype("float32")).toarray(), exact * dense)
 
 

@@ -42,21 +42,21 @@ def test_blocks_times_vectors(name, narrow, device):
                         assert y.dtype == result and y.shape == (b.shape[0], *x.shape[1:])
                         within(y, b @ wide, b, abs(wide))
     x, y = random(exact.shape[1], "float32", name), random(exact.shape[0], "float32", "y", name)
-    made = A.matvec(to_device(x, device), out=to_device(y.copy(), device), alpha=2, beta=-0.5)
+    built = A.matvec(to_device(x, device), out=to_device(y.copy(), device), alpha=2, beta=-0.5)
     reference = 2 * (exact @ x.astype(float)) - 0.5 * y
-    assert np.allclose(to_host(made), reference, rtol=1e-5, atol=1e-4)
+    assert np.allclose(to_host(built), reference, rtol=1e-5, atol=1e-4)
 
 
 @BOTH
-def test_blocks_become_what_they_hold(narrow, device, tmp_path):
-    """What reads values element by element takes them widened; what keeps the layout keeps the type."""
+def test_conversions_of_narrow_blocks(narrow, device, tmp_path):
+    """Operations on single elements widen the values; operations that preserve the layout preserve the type."""
     for name in BLOCKS:
         A, exact = blocks(name, narrow, device)
         dense = exact.toarray()
         assert A.dtype == narrow and A.values.dtype == narrow and narrow in repr(A) and A.format == "bmsparse"
         parts = A.to("cpu").parts()
         ds.write(tmp_path / "blocks.npz", A)
-        for kept in (
+        for same in (
             A.T.T, A.copy(), copy.deepcopy(A), A.T.copy().T, pickle.loads(pickle.dumps(A)), A.to("cpu").to(device),
             pickle.loads(pickle.dumps(A.T)).T, ds.read(tmp_path / "blocks.npz"), A.astype(narrow), A.conj(),
             A.astype("float64").astype(narrow), A.asformat("bmsparse"), A.asformat("bmsparse", copy=True),
@@ -67,8 +67,8 @@ def test_blocks_become_what_they_hold(narrow, device, tmp_path):
             ds.bmsparse_array(exact, dtype=narrow, device=device), ds.array(exact, "bmsparse", dtype=narrow),
             ds.bmsparse_array(ds.csr_array(exact, device=device), dtype=narrow),
         ):  # fmt: skip
-            assert kept.dtype == narrow and kept.toarray().dtype == narrow and kept.nnz == A.nnz, name
-            assert np.array_equal(kept.toarray().astype(float), dense), name
+            assert same.dtype == narrow and same.toarray().dtype == narrow and same.nnz == A.nnz, name
+            assert np.array_equal(same.toarray().astype(float), dense), name
         wides = A.unpacked(), A.astype("float32"), A.T.unpacked().T, A.tocsr(), A.T.tocsc().T, A.tocoo(), A.toell()
         for wide in wides:
             assert wide.dtype == np.float32 and np.array_equal(wide.toarray(), dense), name
@@ -125,11 +125,11 @@ def test_bytes_of_blocks(narrow, device):
                 assert nbytes is None or nbytes == view.asformat(format).nbytes, format
         assert ds.forecast("convert", A, format="bmsparse").total_nbytes == A.nbytes
         for format in ("csr", "hm"):
-            told = ds.forecast("convert", A, format=format)
-            assert told.result_nbytes == A.asformat(format).nbytes
-            assert A.asformat(format, max_bytes=told.total_nbytes).format == format
+            forecast = ds.forecast("convert", A, format=format)
+            assert forecast.result_nbytes == A.asformat(format).nbytes
+            assert A.asformat(format, max_bytes=forecast.total_nbytes).format == format
             with raises(MemoryError, f"{format}_array"):
-                A.asformat(format, max_bytes=told.result_nbytes - 1)
+                A.asformat(format, max_bytes=forecast.result_nbytes - 1)
         assert ds.forecast("matmul", A, A.T).result_nbytes == (A @ A.T).nbytes
         with raises(MemoryError, "bmsparse_array", "float32"):
             A.unpacked(max_bytes=wide.nbytes - 1)
@@ -152,16 +152,16 @@ def test_every_16_bit_number_in_full_blocks(narrow, device):
     for type in ("float32", "float64"):
         X = np.tile(np.eye(8, dtype=type), (count, 1))
         for kernel in A.kernels("matvec"):
-            made = to_host(A.matvec(to_device(X, device), kernel=kernel)).reshape(-1)
-            assert np.array_equal(made, numbers.astype(type)), (type, kernel)
-            made = to_host(A.T.matvec(to_device(X, device), kernel=kernel)).reshape(count, 8, 8).transpose(0, 2, 1)
-            assert np.array_equal(made.reshape(-1), numbers.astype(type)), (type, kernel)
+            result = to_host(A.matvec(to_device(X, device), kernel=kernel)).reshape(-1)
+            assert np.array_equal(result, numbers.astype(type)), (type, kernel)
+            result = to_host(A.T.matvec(to_device(X, device), kernel=kernel)).reshape(count, 8, 8).transpose(0, 2, 1)
+            assert np.array_equal(result.reshape(-1), numbers.astype(type)), (type, kernel)
             column = to_host(A.matvec(to_device(X[:, 3].copy(), device), kernel=kernel))
             assert np.array_equal(column, numbers.astype(type).reshape(-1, 8)[:, 3]), (type, kernel)
 
 
 @BOTH
-def test_infinities_of_blocks_meet_what_is_stored_alone(narrow, device):
+def test_infinities_of_blocks_meet_only_stored_values(narrow, device):
     narrow_dtype(narrow)  # skips where it is not installed
     a = matrix("dense 40", "float32").toarray()
     a[::2, ::3] = 0
@@ -173,8 +173,8 @@ def test_infinities_of_blocks_meet_what_is_stored_alone(narrow, device):
         X = random(40 * columns, "float32", columns).reshape(40, columns)
         X[7, 0] = np.inf
         with np.errstate(invalid="ignore"):
-            for B, b, kept in ((A, exact, stored), (A.T, exact.T, stored.T)):
-                terms = np.where(kept[:, :, None], b[:, :, None] * X.astype(float), 0)
+            for B, b, pattern in ((A, exact, stored), (A.T, exact.T, stored.T)):
+                terms = np.where(pattern[:, :, None], b[:, :, None] * X.astype(float), 0)
                 expected = terms.sum(axis=1)
                 for kernel in B.kernels("matvec"):
                     y = to_host(B.matvec(to_device(X, device), kernel=kernel))

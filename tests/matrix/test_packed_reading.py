@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import VIEWS, raises
+from cases import DIAGONAL, VIEWS, raises
 from packings import FORMATS, holds, packed_cases, rounded
 
 import diagsparse as ds
@@ -28,14 +28,14 @@ def never_unpacked(monkeypatch):
 
 
 def windows(m, n):
-    """Some windows of an m x n matrix: principal ones, thin ones, ones beside the diagonal, and nothing."""
+    """Some windows of an m x n matrix: principal ones, thin ones, ones off the diagonal, and nothing."""
     yield from ((0, m, 0, n), (0, 0, 0, n), (m // 2, m, 0, n), (0, m, n // 3, n))
     yield from ((i, min(m, n, i + 12), i, min(m, n, i + 12)) for i in (0, min(m, n) // 2, max(0, min(m, n) - 12)))
     yield m // 3, min(m, m // 3 + 5), max(0, n - 9), n
 
 
 @FORMATS
-def test_what_is_read_is_what_scipy_reads(format, never_unpacked, dtype="complex128"):
+def test_reading_agrees_with_scipy(format, never_unpacked, dtype="complex128"):
     for name, a, layout in packed_cases(dtype):
         if not holds(format, a) or not 0 < max(a.shape) <= 9000:
             continue
@@ -52,8 +52,8 @@ def test_what_is_read_is_what_scipy_reads(format, never_unpacked, dtype="complex
                 assert np.array_equal(V[:, j].toarray(), v[:, [j]].toarray()[:, 0]), (name, view, j)
             for k in {0, 1, -1, 3, 1 - m, n - 1}:
                 if -m < k < n:
-                    made = V.diagonal(k)
-                    assert made.flags.writeable and np.array_equal(made, v.diagonal(k)), (name, view, k)
+                    result = V.diagonal(k)
+                    assert result.flags.writeable and np.array_equal(result, v.diagonal(k)), (name, view, k)
 
 
 @FORMATS
@@ -134,7 +134,7 @@ def test_packed_diagonals_of_a_gpu_are_not_read_one_by_one(monkeypatch):
 def test_slices_of_a_period_repeat_after_it():
     """Wherever a slice begins, what it stores begins there."""
     S = ds.gallery.stencil(5, (7, 6)).tocsr()
-    for format in ("dia", "hm", "cdm"):
+    for format in DIAGONAL:
         A = getattr(ds, f"{format}_array")(S, period=6)
         for first in range(6):
             part = A[first : first + 20, first : first + 20]

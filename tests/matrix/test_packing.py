@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, VIEWS, random, to_device, to_host
+from cases import DIAGONAL, EACH_DTYPE, VIEWS, random, to_device, to_host
 from packings import FORMATS, holds, mirrored, packed_cases, repeating, rounded, toeplitz, within
 from scipy.sparse.linalg import cg, eigsh
 
@@ -13,7 +13,7 @@ import diagsparse as ds
 
 
 @FORMATS
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@EACH_DTYPE
 def test_products_with_vectors_and_blocks(format, dtype, device):
     for name, a, layout in packed_cases(dtype):
         if not holds(format, a):
@@ -64,7 +64,7 @@ def test_float32_vectors_against_float64_ones(format, device):
 
 
 @FORMATS
-def test_everything_else_sees_the_matrix_in_full(format, device):
+def test_other_operations_see_the_whole_matrix(format, device):
     for dtype in ("float64", "complex64"):
         for name, a, layout in packed_cases(dtype):
             if a.shape[0] > 200 or not holds(format, a):
@@ -74,8 +74,8 @@ def test_everything_else_sees_the_matrix_in_full(format, device):
             dense = a.toarray()
             assert A.shape == a.shape and A.dtype == a.dtype and A.format == format, name
             assert (A.symmetry, A.period) == (layout.get("symmetry"), layout.get("period"))
-            for made in (A, A.unpacked(), A.copy(), pickle.loads(pickle.dumps(A)), A.to("cpu"), A.asformat(format)):
-                assert np.array_equal(made.toarray(), dense), name
+            for result in (A, A.unpacked(), A.copy(), pickle.loads(pickle.dumps(A)), A.to("cpu"), A.asformat(format)):
+                assert np.array_equal(result.toarray(), dense), name
             assert A.unpacked().symmetry is None and A.unpacked().period is None
             assert (A.copy().symmetry, A.copy().period) == (A.symmetry, A.period)
             for op, view in VIEWS.items():
@@ -94,7 +94,7 @@ def test_everything_else_sees_the_matrix_in_full(format, device):
             assert A.count_nonzero() == a.count_nonzero()
             assert np.allclose(A.sum(), a.sum(), atol=1e-4) and np.allclose(A.trace(), a.diagonal().sum(), atol=1e-4)
             assert np.allclose(to_host(A.sum(axis=0)), a.sum(axis=0), atol=1e-4)
-            for made, reference in (
+            for result, reference in (
                 (A * 2, dense * 2), (-A, -dense), (A / 4, dense / 4), (abs(A), abs(dense)), (A**2, dense**2),
                 (A + full, dense + dense), (full - A, 0 * dense), (A.multiply(full), dense * dense),
                 (A.multiply(np.ones(a.shape[1])), dense), (A * 2j, dense * 2j), (A / 2j, dense / 2j),
@@ -103,7 +103,7 @@ def test_everything_else_sees_the_matrix_in_full(format, device):
                 (ds.matmul(A, A.T, full @ full.T), 2 * dense @ dense.T), (ds.syrk(A), dense @ dense.T),
                 (ds.plan_matmul(full, full, trans_b="T")(A, A), dense @ dense.T),
             ):  # fmt: skip
-                assert np.allclose(made.toarray(), reference, rtol=1e-5, atol=1e-5), name
+                assert np.allclose(result.toarray(), reference, rtol=1e-5, atol=1e-5), name
             assert format in repr(A) and str(next(iter(layout.values()))) in repr(A), repr(A)
             packed = {other: A.asformat(other).nbytes for other in DIAGONAL if holds(other, a)}
             assert A._repr_html_() and ds.memory_report(A) == ds.memory_report(full) | packed
@@ -124,7 +124,7 @@ def test_files(format, tmp_path):
     assert np.allclose(ds.read(tmp_path / "a.mtx").toarray(), a.toarray())
 
 
-def test_plans_count_what_they_unpack():
+def test_plans_count_unpacked_operands():
     a = mirrored(100, [0, 1, 2], "float64")
     full = ds.hm_array(a)
     packed = full.asformat("hm", symmetry="symmetric")
@@ -133,7 +133,7 @@ def test_plans_count_what_they_unpack():
     assert plans[1].workspace_nbytes == plans[0].workspace_nbytes + full.nbytes + values
 
 
-def test_what_is_stored():
+def test_stored_arrays():
     n, upper = 10, [0, 1, 4]
     a = mirrored(n, upper, "float64")
     dia = ds.dia_array(a, symmetry="symmetric")
@@ -156,15 +156,15 @@ def test_what_is_stored():
 
 
 @FORMATS
-def test_from_parts(format, device):
+def test_from_component_arrays(format, device):
     for name, a, layout in packed_cases("float64"):
         if not holds(format, a) or not 0 < a.shape[0] < 5001:
             continue
-        made = ds.array(a, format, device=device).asformat(format, **layout)
-        parts = made.parts()
-        again = type(made)((parts["values"], parts[made._format.labels]), shape=a.shape, **layout)
-        assert again.device == made.device and again.nbytes == made.nbytes
-        assert np.array_equal(again.toarray(), made.toarray()), name
+        result = ds.array(a, format, device=device).asformat(format, **layout)
+        parts = result.parts()
+        again = type(result)((parts["values"], parts[result._format.labels]), shape=a.shape, **layout)
+        assert again.device == result.device and again.nbytes == result.nbytes
+        assert np.array_equal(again.toarray(), result.toarray()), name
 
 
 @FORMATS
@@ -178,7 +178,7 @@ def test_shortest_common_period(format, device):
 
 
 @FORMATS
-def test_values_that_do_not_allow_it(format, device):
+def test_values_that_do_not_allow_packing(format, device):
     def make(a, **layout):
         return ds.array(sp.csr_array(a), format, device=device).asformat(format, **layout)
 
@@ -200,7 +200,7 @@ def test_values_that_do_not_allow_it(format, device):
 
 
 @FORMATS
-def test_options_that_mean_nothing(format):
+def test_meaningless_options(format):
     make = getattr(ds, f"{format}_array")
     eye = np.eye(4)
     for options, error, words in (
@@ -217,7 +217,7 @@ def test_options_that_mean_nothing(format):
         make(eye, period=1).eliminate_zeros()
 
 
-def test_parts_that_do_not_fit():
+def test_arrays_that_do_not_fit():
     with pytest.raises(ValueError, match="diagonals 1 and -1 are both given"):
         ds.dia_array((np.ones((2, 5)), [-1, 1]), shape=(5, 5), symmetry="symmetric")
     with pytest.raises(ValueError, match="diagonals 2 and -2 are both given"):
@@ -273,8 +273,8 @@ def test_plans_of_packed_views_run_for_new_values(format, device):
             assert np.allclose(plan(new, B).toarray(), 2 * expected, rtol=1e-13)
         plain = ds.plan_matmul(A.unpacked(), B, trans_a=trans)
         assert np.allclose(plain(A * 2, B).toarray(), 2 * expected, rtol=1e-13)
-    turned = ds.plan_matmul(A.H, B)
-    assert np.allclose(turned((A * 2).H, B).toarray(), 2 * turned().toarray(), rtol=1e-13)
+    transposed = ds.plan_matmul(A.H, B)
+    assert np.allclose(transposed((A * 2).H, B).toarray(), 2 * transposed().toarray(), rtol=1e-13)
 
 
 @FORMATS

@@ -14,7 +14,7 @@ FORMATS = pytest.mark.parametrize("format", ds.formats())
 
 
 @FORMATS
-def test_pickles_with_damaged_parts(format):
+def test_pickles_with_damaged_arrays(format):
     A = ours("banded 65", format)
     for damage in (
         lambda v: v.astype(np.int64), lambda v: v.astype(np.int32), lambda v: v.astype(">f8"), lambda v: v[..., None],
@@ -47,9 +47,9 @@ def test_pickles_with_damaged_structure(format):
         ):  # fmt: skip
             state = state_of(A)
             state[1][name] = damage(state[1][name])
-            right = format in (*DIAGONAL, "hyb")  # nor is hyb wrong when entries of its rest change places
+            right = format in (*DIAGONAL, "hyb")  # and hyb stays right when entries of its coo part are swapped
             right |= name == "dia_offsets"  # of qband
-            shorter = name == "indices" and state[1][name].dtype == np.uint16  # ell and sell take short columns
+            shorter = name == "indices" and state[1][name].dtype == np.uint16  # ell and sell may have short columns
             right |= shorter and format in ("ell", "sell")
             if not right:
                 refuse_state(*state)

@@ -98,8 +98,8 @@ def test_conversions(a, op, first, second):
         V = VIEWS[op](ds.array(a, first))
         B = V.asformat(second)
         assert np.array_equal(V.toarray(), dense) and np.array_equal(B.toarray(), dense)
-        made = B.copy()
-        assert np.array_equal(decode(made.format, made.parts(), made.shape), dense)
+        result = B.copy()
+        assert np.array_equal(decode(result.format, result.parts(), result.shape), dense)
         assert np.array_equal(V.to_scipy().toarray(), dense)
         assert ds.memory_report(V)[second] >= (0 if second == V.format else B.nbytes)
 
@@ -112,7 +112,7 @@ def test_sums_and_elementwise_products(data):
     for first in formats_for(a.shape):
         second = data.draw(st.sampled_from(formats_for(a.shape)))
         A, B = ds.array(a, first), ds.array(b, second)
-        for made, expected in (
+        for result, expected in (
             (A + B, x + y),
             (A - B, x - y),
             (A * B, x * y),
@@ -120,7 +120,7 @@ def test_sums_and_elementwise_products(data):
             (-A, -x),
             (A * y, x * y),
         ):
-            assert np.array_equal(made.toarray(), expected)
+            assert np.array_equal(result.toarray(), expected)
         assert np.array_equal((A.T - B.T).toarray(), x.T - y.T)
         for axis in (None, 0, 1):
             assert np.array_equal(A.sum(axis=axis), x.sum(axis=axis))

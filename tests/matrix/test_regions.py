@@ -62,7 +62,7 @@ def test_explicit_zeros_count_and_empty_matrices_have_regions():
         check_all(ds.ellcsr_array(sp.csr_array(shape)).report(), np.zeros(shape, bool), 0)
 
 
-def test_what_is_said():
+def test_error_messages():
     found = ds.ellcsr_array(CI, boundary=6).report()
     assert found.reference.end == 30 and (found.reference.row_lengths == 6).all()
     lines = str(found).splitlines()

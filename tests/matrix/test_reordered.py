@@ -52,7 +52,7 @@ def test_as_in_scipy(device, format, dtype):
 
 
 @pytest.mark.parametrize("format", ["csr", "coo", "bmsparse", "csb", "ellcsr"])
-def test_stored_zeros_are_kept(device, format):
+def test_stored_zeros_stay(device, format):
     a = band(60, zeros=True)
     A = ds.array(a, format, device=device)
     order = ds.reordered(A)
@@ -94,7 +94,7 @@ def test_one_triangle_with_short_columns():
 
 
 @pytest.mark.parametrize("format", [*DIAGONAL, "ellcsr"])
-def test_what_is_no_number_stays(format):
+def test_nan_and_infinities_stay(format):
     a = shuffled(mirrored(20, [0, 2], "float64"))
     A = ds.array(a, format).asformat(format, symmetry="symmetric")
     values = A.values.copy()
@@ -128,7 +128,7 @@ def test_narrow_values(device, format, narrow):
 
 @pytest.mark.parametrize("container", ["csr", "csc", "coo", "dia", "bsr", "lil", "dok"])
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix])
-def test_scipys_stay_scipys(container, kind):
+def test_scipys_matrices_stay_scipys(container, kind):
     a = kind(band(30)).asformat(container)
     order = ds.reordered(a)
     B, p = order.apply(a), order.permutation

@@ -46,14 +46,14 @@ def test_small_matrices(dense, data):
 
 
 @given(matrices())
-def test_what_packing_takes_as_the_period(dense):
+def test_values_accepted_as_a_period(dense):
     period = common_period(ds.hm_array(dense + 0.0))  # which has no negative zeros: packing compares bits
     assert period is None or repeats(ds.csr_array(dense), period)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 @pytest.mark.parametrize("shape", [(60_000, 60_000), (60_000, 70_000), (70_000, 60_000)])
-def test_many_threads_say_the_same(shape, dtype):
+def test_many_threads_agree(shape, dtype):
     a = repeating(*shape, [-700, -1, 0, 2, 3, 900], 12, dtype)
     a.sort_indices()
     before = ds.get_num_threads()
@@ -65,8 +65,8 @@ def test_many_threads_say_the_same(shape, dtype):
                 if not zeros:
                     b.eliminate_zeros()
                 assert b.nnz > 2**17
-                told = [repeats(ds.csr_array(b), period) for period in (1, 6, 11, 12, 13, 24, 12_000, 60_000, 2**40)]
-                assert told == [False, False, False, True, False, True, True, True, True]
+                results = [repeats(ds.csr_array(b), period) for period in (1, 6, 11, 12, 13, 24, 12_000, 60_000, 2**40)]
+                assert results == [False, False, False, True, False, True, True, True, True]
                 for at in (0, b.nnz // 2, b.nnz - 1):
                     c = b.copy()
                     c.data[at] += 1
@@ -75,12 +75,12 @@ def test_many_threads_say_the_same(shape, dtype):
         ds.set_num_threads(before)
 
 
-def test_every_device_says_the_same(device):
+def test_every_device_agrees(device):
     for shape in ((300, 300), (300, 340), (340, 300)):
         for dtype in ("float32", "float64", "complex64", "complex128"):
             a = repeating(*shape, [-70, -1, 0, 2, 3, 90], 12, dtype)
-            told = [repeats(ds.csr_array(a, device=device), period) for period in (1, 6, 12, 13, 24, 300, 2**40)]
-            assert told == [False, False, True, False, True, True, True]
+            results = [repeats(ds.csr_array(a, device=device), period) for period in (1, 6, 12, 13, 24, 300, 2**40)]
+            assert results == [False, False, True, False, True, True, True]
             for at in (0, a.nnz // 2, a.nnz - 1):
                 b = a.copy()
                 b.data[at] += 1

@@ -29,25 +29,25 @@ def graph(format="csr"):
     pytest.importorskip("sklearn")
     from sklearn.neighbors import radius_neighbors_graph
 
-    made = radius_neighbors_graph(POINTS, 0.35, mode="distance", include_self=False)
-    made.sort_indices()
-    index = [part.astype(np.int32) for part in (made.indices, made.indptr)]  # compiled code refuses wider ones
-    return sp.csr_array((made.data, *index), shape=made.shape).asformat(format)
+    result = radius_neighbors_graph(POINTS, 0.35, mode="distance", include_self=False)
+    result.sort_indices()
+    index = [part.astype(np.int32) for part in (result.indices, result.indptr)]  # compiled code refuses wider ones
+    return sp.csr_array((result.data, *index), shape=result.shape).asformat(format)
 
 
 def features(format):
     return sp.csr_array(DENSE).asformat(format)
 
 
-def dense(made):
+def dense(result):
     """Return what an estimator gave as arrays."""
-    if isinstance(made, tuple):
-        return [dense(part) for part in made]
-    return [made.toarray() if sp.issparse(made) else np.asarray(made)]
+    if isinstance(result, tuple):
+        return [dense(part) for part in result]
+    return [result.toarray() if sp.issparse(result) else np.asarray(result)]
 
 
-def flat(made):
-    return [part for item in made for part in (flat(item) if isinstance(item, list) else [item])]
+def flat(result):
+    return [part for item in result for part in (flat(item) if isinstance(item, list) else [item])]
 
 
 ON_FEATURES = {
@@ -93,8 +93,8 @@ ON_FEATURES = {
 @pytest.mark.parametrize("what", ON_FEATURES)
 def test_estimators(format, what):
     A, S = ds.array(features(format), format), features(format)
-    made, expected = (flat(dense(ON_FEATURES[what](X))) for X in (A, S))
-    for one, other in zip(made, expected, strict=True):
+    result, expected = (flat(dense(ON_FEATURES[what](X))) for X in (A, S))
+    for one, other in zip(result, expected, strict=True):
         assert one.shape == other.shape and np.allclose(one, other, atol=1e-8)
     assert np.array_equal(A.toarray(), S.toarray())
 
@@ -124,8 +124,8 @@ ON_GRAPHS = {
 @pytest.mark.parametrize("what", ON_GRAPHS)
 def test_graphs_of_neighbours(format, what):
     A, S = ds.array(graph(format), format), graph(format)
-    made, expected = (flat(dense(ON_GRAPHS[what](X))) for X in (A, S))
-    for one, other in zip(made, expected, strict=True):
+    result, expected = (flat(dense(ON_GRAPHS[what](X))) for X in (A, S))
+    for one, other in zip(result, expected, strict=True):
         assert one.shape == other.shape and np.allclose(one, other, atol=1e-8)
     assert np.array_equal(A.toarray(), S.toarray())
 
@@ -146,7 +146,7 @@ def test_graphs_sorted_in_place():
 
 @FORMATS
 @pytest.mark.parametrize("what", ["row", "column"])
-def test_rows_and_columns_change_places(format, what):
+def test_rows_and_columns_are_swapped(format, what):
     A, S = ds.array(features(format), format), features(format)
     for X in (A, S):
         sklearn(f"utils.sparsefuncs.inplace_swap_{what}")(X, 2, 7)
@@ -165,8 +165,8 @@ def test_pyamg(format):
 
     S = sp.csr_array(sp.random_array((40, 40), density=0.3, rng=np.random.default_rng(2)))
     A = ds.array(S, format)
-    made, expected = utils.truncate_rows(A, 3), utils.truncate_rows(S, 3)
-    assert np.array_equal(sp.csr_array(made).toarray(), expected.toarray())
+    result, expected = utils.truncate_rows(A, 3), utils.truncate_rows(S, 3)
+    assert np.array_equal(sp.csr_array(result).toarray(), expected.toarray())
     assert np.array_equal(A.toarray(), S.toarray())
     P = sp.csr_array(pyamg.gallery.poisson((12, 12)))
     A = ds.array(P, format)
@@ -174,6 +174,6 @@ def test_pyamg(format):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for solver in (pyamg.ruge_stuben_solver, pyamg.smoothed_aggregation_solver):
-            made, expected = (solver(X).solve(b, tol=1e-12) for X in (A, P))
-            assert np.allclose(made, expected)
+            result, expected = (solver(X).solve(b, tol=1e-12) for X in (A, P))
+            assert np.allclose(result, expected)
     assert np.array_equal(A.toarray(), P.toarray())

@@ -45,7 +45,7 @@ base = module("scipy.sparse.tests.test_base", skip=lambda reason: None)  # we do
 
 
 def share_memory(a, b):
-    """Whether two matrices share values; the structure, which nobody can write to, may be shared."""
+    """Whether two matrices share values; the structure, which is read-only, may be shared."""
     return np.may_share_memory(*(getattr(matrix, "values", getattr(matrix, "data", None)) for matrix in (a, b)))
 
 
@@ -55,13 +55,13 @@ base.sparse_may_share_memory = share_memory
 def filled(make):
     """Return a constructor of matrices in which every element is stored."""
 
-    def made(*args, **options):
+    def full_matrix(*args, **options):
         a = make(*args, **options)
         full = type(a)(np.ones(a.shape, a.dtype))
         full[:, :] = a.toarray()
         return full
 
-    return made
+    return full_matrix
 
 
 def classes(format):

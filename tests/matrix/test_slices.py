@@ -44,7 +44,7 @@ def test_every_layout(height, sigma, row_lengths, device):
         assert np.array_equal(A.T @ (a @ x), a.T @ (a @ x))
 
 
-def test_the_height_that_nobody_gave():
+def test_the_default_height():
     even, staggered = sp.csr_array(np.ones((64, 3))), uneven(640)
     assert ds.sell_array(even).slice_height == 32
     lower = ds.sell_array(staggered)
@@ -115,7 +115,7 @@ def put(at, value):
         ("row_lengths", put(4, -1), ["row_lengths[4] is not the count"]),
     ],
 )
-def test_parts_that_do_not_fit(name, change, words):
+def test_arrays_that_do_not_fit(name, change, words):
     with raises(ValueError, "sell_array", *words):
         make("sell", damaged(name, change), shape=(5, 4))
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, EACH_DTYPE, SMALL, VIEWS, case, holding, make, matrix, ours, raises
+from cases import DIAGONAL, DTYPES, EACH_DTYPE, NOT_DIAGONAL, SMALL, VIEWS, case, holding, make, matrix, ours, raises
 from formats.sell import positions
 
 import diagsparse as ds
@@ -75,14 +75,14 @@ def test_dtypes(format, device):
 def symmetric_cases(dtype):
     """Yield dense matrices of every symmetry, and what is nearly one."""
     rng, n = np.random.default_rng(0), 21
-    kept = np.triu(rng.random((n, n)) < 0.2, 1)
-    upper = np.where(kept, rng.integers(1, 5, (n, n)), 0).astype(dtype)
+    chosen = np.triu(rng.random((n, n)) < 0.2, 1)
+    upper = np.where(chosen, rng.integers(1, 5, (n, n)), 0).astype(dtype)
     if upper.dtype.kind == "c":
         upper = upper * (1 + 2j)
     main = np.diag(rng.integers(0, 3, n)).astype(dtype)
     yield from (upper + upper.T + main, upper + upper.conj().T + main, upper - upper.T, upper - upper.conj().T)
     yield from (upper - upper.T + main, upper + main, main, 0 * main, upper + upper.T + main * np.dtype(dtype).type(1))
-    i, j = np.argwhere(kept)[-1]
+    i, j = np.argwhere(chosen)[-1]
     for changed in (2, 0, np.nan):
         near = upper + upper.T + main
         near[j, i] = changed
@@ -101,15 +101,15 @@ def test_symmetries(format, dtype, device):
             assert VIEWS[view](A)._summary().symmetry == symmetry_of(shown(dense)), (number, view)
 
 
-def test_stored_zeros_have_no_part_in_a_symmetry(device):
+def test_stored_zeros_do_not_affect_symmetry(device):
     values, row, col = np.array([1.0, 0, 2, 0]), [0, 0, 1, 1], [0, 1, 1, 2]
     a = sp.csr_array((values, (row, col)), shape=(3, 3))
-    for format in ("csr", "csc", "coo", "ell", "hyb", "sell", "jds", "csb", "ellcsr"):
+    for format in NOT_DIAGONAL:
         s = ds.array(a, format).to(device)._summary()
         assert s.symmetry == "symmetric" and s.entries == 4 and s.fill.tolist() == [2, 2]
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@pytest.mark.parametrize("format", DIAGONAL)
 def test_packed_matrices(format, device):
     n = 30
     a = sp.diags_array([np.full(n, 2.0), np.full(n - 3, -1.0), np.full(n - 3, -1.0)], offsets=[0, 3, -3])
@@ -120,7 +120,7 @@ def test_packed_matrices(format, device):
 
 
 def test_long_rows_and_few_entries(device):
-    """Rows beyond what a warp of a GPU takes together, and shapes for which no table is kept."""
+    """Rows too long for one warp of a GPU, and shapes too large for a table of all diagonals."""
     for a in (ds.gallery.arrow(500), sp.random_array((700, 300), density=0.4, rng=1)):
         a = sp.csr_array(a)
         check(ds.csr_array(a).to(device), stored(None, a, "N"), a.toarray())
@@ -131,8 +131,8 @@ def test_long_rows_and_few_entries(device):
 
 
 @FORMATS
-def test_structure_is_looked_at_once(format):
-    """Facts that follow from the structure stay with it, those of values do not."""
+def test_structure_is_analyzed_once(format):
+    """Properties of the structure are cached with it, those of values are not."""
     A = ours("dense 40", format).copy()
     B = A._wrap(A._matrix.with_values(A._matrix.values.copy()))
     assert A._summary().symmetry is None

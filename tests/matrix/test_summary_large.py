@@ -70,10 +70,10 @@ def with_gaps(a):
     i = np.arange(a.shape[0])
     lengths = np.diff(a.indptr)
     first = np.repeat(a.indptr[:-1], lengths)
-    kept = np.repeat((i % 97 != 5) & (i // 1000 % 13 != 4), lengths)
-    kept &= ~((np.repeat(i % 61, lengths) == 7) & (np.arange(a.nnz) - first == 1))
+    chosen = np.repeat((i % 97 != 5) & (i // 1000 % 13 != 4), lengths)
+    chosen &= ~((np.repeat(i % 61, lengths) == 7) & (np.arange(a.nnz) - first == 1))
     coo = a.tocoo()
-    return sp.csr_array((coo.data[kept], (coo.row[kept], coo.col[kept])), shape=a.shape)
+    return sp.csr_array((coo.data[chosen], (coo.row[chosen], coo.col[chosen])), shape=a.shape)
 
 
 SYMMETRIC = {
@@ -91,7 +91,7 @@ UNSYMMETRIC = {
     "scattered": lambda: scattered((N, N // 2), 5 * N),
     "upper": lambda: banded([0, 1, 2, 40]),
     "lower": lambda: banded([0, -1, -2, -40]),
-    "few entries": lambda: scattered((20 * N, 20 * N), 3 * N),  # no table of all diagonals is kept
+    "few entries": lambda: scattered((20 * N, 20 * N), 3 * N),  # without a table of all diagonals
     "long rows": lambda: ds.gallery.arrow(N),
     "as many above as below": lambda: banded([-1, 2, 0]),
 }
@@ -134,7 +134,7 @@ def test_one_entry_breaks_a_symmetry(name, threads):
 
 @pytest.mark.parametrize("name", SYMMETRIC)
 def test_stored_zeros_count_for_no_symmetry(name, threads):
-    """Zeros of either sign, in both places, and in one whose mirror image is not stored."""
+    """Zeros of either sign, in both triangles, and in one of them only."""
     a = sp.csr_array(SYMMETRIC[name]())
     a.sort_indices()
     row = np.repeat(np.arange(a.shape[0]), np.diff(a.indptr))

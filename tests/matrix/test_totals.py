@@ -18,15 +18,17 @@ def test_sums_as_scipy_gives_them(format, dtype):
     for name in holding(format, ("0x0", "0x5", "banded 9", "nothing stored", "wide 20 x 70")):
         A, a = ours(name, format, dtype), matrix(name, dtype)
         for axis in (None, 0, 1, -1, -2, (0,), (-1,), (0, 1)):
-            for kept in (None, "float64", "complex64", "complex128", np.longdouble):
-                if np.dtype(kept or dtype).kind != "c" and dtype.startswith("complex"):
+            for sum_dtype in (None, "float64", "complex64", "complex128", np.longdouble):
+                if np.dtype(sum_dtype or dtype).kind != "c" and dtype.startswith("complex"):
                     continue  # the imaginary parts would be lost
-                expected = np.asarray(a.tocoo().sum(axis=axis, dtype=kept))
-                made = A.sum(axis=axis, dtype=kept)
-                assert (made.dtype, np.shape(made)) == (expected.dtype, expected.shape), f"{name} {axis} {kept}"
-                assert np.allclose(made, expected, rtol=1e-5, atol=1e-5), f"{name} {axis} {kept}"
+                expected = np.asarray(a.tocoo().sum(axis=axis, dtype=sum_dtype))
+                result = A.sum(axis=axis, dtype=sum_dtype)
+                assert (result.dtype, np.shape(result)) == (expected.dtype, expected.shape), (
+                    f"{name} {axis} {sum_dtype}"
+                )
+                assert np.allclose(result, expected, rtol=1e-5, atol=1e-5), f"{name} {axis} {sum_dtype}"
                 out = np.full(expected.shape, 7, expected.dtype)
-                assert A.sum(axis, kept, out) is out and np.array_equal(out, made), f"{name} {axis} {kept}"
+                assert A.sum(axis, sum_dtype, out) is out and np.array_equal(out, result), f"{name} {axis} {sum_dtype}"
         assert np.array_equal(np.sum(A, axis=0), A.sum(axis=np.int64(0))) and np.sum(A) == A.sum()
 
 

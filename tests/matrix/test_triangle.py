@@ -14,10 +14,10 @@ NAMES = ["values", "ell_indices", "csr_indices", "csr_indptr", "ell_bases", "csr
 MIRRORS = ["symmetric_columns", "hermitian_columns"]
 
 
-def mirrored(n, symmetry, dtype="float64", share=0.3, seed=0):
+def mirrored(n, symmetry, dtype="float64", filled=0.3, seed=0):
     """Return a matrix of small integers whose entries lie more densely in the first columns and rows."""
     rng = np.random.default_rng([n, seed])
-    below = rng.random((n, n)) < np.where(np.arange(n) < n * share, 0.5, 0.02)
+    below = rng.random((n, n)) < np.where(np.arange(n) < n * filled, 0.5, 0.02)
     a = rng.integers(1, 5, (n, n)).astype(dtype) * np.tril(below, -1)
     if np.dtype(dtype).kind == "c":
         a = a * (1 + 2j)
@@ -29,7 +29,7 @@ def host(A):
     return {name: part.get() if hasattr(part, "get") else part for name, part in A.parts().items()}
 
 
-def made(a, device, symmetry, **layout):
+def ellcsr(a, device, symmetry, **layout):
     return ds.csr_array(a).to(device).asformat("ellcsr", symmetry=symmetry, **layout)
 
 
@@ -76,15 +76,15 @@ def test_layout_and_products(bits, symmetry, dtype, device):
 def test_tiny(n, device):
     a = sp.csr_array(np.full((n, n), 2.0))
     for column in range(n + 1):
-        A = made(a, device, "symmetric", boundary_column=column)
+        A = ellcsr(a, device, "symmetric", boundary_column=column)
         assert np.array_equal(A @ np.ones(n), np.full(n, 2.0 * n)) and np.array_equal(A.toarray(), a.toarray())
 
 
 def test_many_rows_without_entries(device):
     a = sp.csr_array(([1.0, 2, 2], ([0, 70_000, 3], [0, 3, 70_000])), shape=(70_001, 70_001))
-    A, x = made(a, device, "symmetric", column_bits=16, boundary_column=4), np.arange(70_001.0)
+    A, x = ellcsr(a, device, "symmetric", column_bits=16, boundary_column=4), np.arange(70_001.0)
     assert np.array_equal(A @ x, a @ x) and A.ell_bases is None and A.csr_bases is not None
-    B = made(sp.csr_array(a.shape), device, "symmetric", column_bits=16, boundary_column=70_000)
+    B = ellcsr(sp.csr_array(a.shape), device, "symmetric", column_bits=16, boundary_column=70_000)
     assert np.array_equal(B @ x, 0 * x) and B.ell_bases is not None
 
 
@@ -94,16 +94,16 @@ def test_more_columns_than_a_gpu_has_room_for(column, device):
     low = sp.csr_array((np.ones(90_000), rng.integers(0, 40_000, (2, 90_000))), shape=(40_000, 40_000))
     low.data[:] = rng.integers(1, 4, low.nnz)
     a = sp.csr_array(low + low.T)
-    A, x = made(a, device, "symmetric", boundary_column=column), np.arange(40_000) % 7 - 3.0
+    A, x = ellcsr(a, device, "symmetric", boundary_column=column), np.arange(40_000) % 7 - 3.0
     for kernel in A.kernels("matvec"):
         assert np.array_equal(A.matvec(x, kernel=kernel), a @ x), kernel
     assert np.array_equal(A @ np.outer(x, [1, 2]), a @ np.outer(x, [1, 2]))
 
 
 def test_a_product_has_the_same_bits_every_time(device):
-    a = mirrored(2000, "symmetric", share=0.1)
+    a = mirrored(2000, "symmetric", filled=0.1)
     a.data = a.data * 0.1
-    A, x = made(a, device, "symmetric"), np.random.default_rng(1).standard_normal(2000)
+    A, x = ellcsr(a, device, "symmetric"), np.random.default_rng(1).standard_normal(2000)
     y = A @ x
     assert np.allclose(y, a @ x, rtol=0, atol=1e-13 * (abs(a) @ abs(x)).max())
     assert all((A @ x).tobytes() == y.tobytes() for _ in range(5))
@@ -116,17 +116,17 @@ def test_a_product_has_the_same_bits_every_time(device):
         ds.set_num_threads(threads)
 
 
-def test_neighbours_lie_in_different_banks(device):
-    a = mirrored(1500, "symmetric", share=0.4)
+def test_neighbours_are_in_different_banks(device):
+    a = mirrored(1500, "symmetric", filled=0.4)
     for bits in (16, 32):
-        rows = host(made(a, device, "symmetric", boundary_column=600, column_bits=bits))["ell_indices"].astype(int)
+        rows = host(ellcsr(a, device, "symmetric", boundary_column=600, column_bits=bits))["ell_indices"].astype(int)
         banks = rows[1000:, :192].reshape(500, 3, 16, 4) % 16  # 16 threads read 4 neighbours each
         together = [len(set(banks[i, k, :, q])) for i in range(500) for k in range(3) for q in range(4)]
         assert min(together) >= 12 and np.mean(together) > 15.9
 
 
 def test_the_boundary_that_is_chosen():
-    csr = ds.csr_array(mirrored(1000, "symmetric", share=0.1))
+    csr = ds.csr_array(mirrored(1000, "symmetric", filled=0.1))
     A = csr.asformat("ellcsr", symmetry="symmetric", column_bits=16)
     column = A._format.mirrored_columns(A)
     others = {c: csr.asformat("ellcsr", symmetry="symmetric", column_bits=16, boundary_column=c).nbytes
@@ -137,9 +137,9 @@ def test_the_boundary_that_is_chosen():
 
 
 @pytest.mark.parametrize("symmetry", ["symmetric", "hermitian"])
-def test_what_keeps_the_triangle(symmetry, device, tmp_path):
+def test_operations_that_preserve_the_triangle(symmetry, device, tmp_path):
     a = mirrored(200, symmetry, "complex128")
-    A = made(a, device, symmetry, column_bits=16, boundary_column=50)
+    A = ellcsr(a, device, symmetry, column_bits=16, boundary_column=50)
     parts = host(A)
     ds.write(tmp_path / "a.npz", A)
     rebuilt = ds.ellcsr_array(tuple(A.parts().get(name) for name in NAMES + MIRRORS), shape=A.shape)
@@ -160,7 +160,7 @@ def test_what_keeps_the_triangle(symmetry, device, tmp_path):
 def test_zeros_are_dropped_in_pairs(device):
     a = mirrored(100, "symmetric")
     a.data[a.data == 3] = 0
-    A = made(a, device, "symmetric", boundary_column=40)
+    A = ellcsr(a, device, "symmetric", boundary_column=40)
     assert A.nnz == a.nnz
     A.eliminate_zeros()
     a.eliminate_zeros()
@@ -168,21 +168,21 @@ def test_zeros_are_dropped_in_pairs(device):
     for positions in (([3], [1]), ([1, 0], [0, 2]), ([3, 1], [1, 4])):  # one more below than above, or as many
         lone = sp.csr_array((np.zeros(len(positions[0])), positions), shape=(5, 5))
         with raises(ValueError, "ellcsr_array", "zeros are stored", "eliminate_zeros()"):
-            made(lone, device, "symmetric", boundary_column=2)
-    kept = sp.csr_array((np.zeros(2), ([3, 2], [4, 2])), shape=(5, 5))  # beyond what is mirrored
-    A = made(kept, device, "symmetric", boundary_column=2).tocsr().to("cpu")
+            ellcsr(lone, device, "symmetric", boundary_column=2)
+    outside = sp.csr_array((np.zeros(2), ([3, 2], [4, 2])), shape=(5, 5))  # beyond what is mirrored
+    A = ellcsr(outside, device, "symmetric", boundary_column=2).tocsr().to("cpu")
     assert A.indices.tolist() == [2, 4] and A.indptr.tolist() == [0, 0, 0, 1, 2, 2]
 
 
-def test_what_is_no_symmetry(device):
+def test_values_without_the_symmetry_are_refused(device):
     a = mirrored(30, "symmetric")
     for column in (0, 15, 30):
         wrong = a.toarray()
         wrong[20, 3] += 1
         with raises(ValueError, "ellcsr_array", "not symmetric"):
-            made(sp.csr_array(wrong), device, "symmetric", boundary_column=column)
+            ellcsr(sp.csr_array(wrong), device, "symmetric", boundary_column=column)
     with raises(ValueError, "not Hermitian"):
-        made(a * (1 + 1j), device, "hermitian")
+        ellcsr(a * (1 + 1j), device, "hermitian")
     A = ds.csr_array(a).to(device)
     for layout, words in (
         ({"symmetry": "yes"}, "expected None"),
@@ -195,9 +195,9 @@ def test_what_is_no_symmetry(device):
         ds.csr_array(np.eye(30, 31)).to(device).asformat("ellcsr", symmetry="symmetric")
 
 
-def test_the_gate(device):
-    a = mirrored(30, "symmetric", share=0.5)
-    A = made(a, device, "symmetric", boundary_column=15)
+def test_validation(device):
+    a = mirrored(30, "symmetric", filled=0.5)
+    A = ellcsr(a, device, "symmetric", boundary_column=15)
     good = host(A)
     leading, rows = good["ell_indices"], good["csr_indptr"]
 
@@ -220,12 +220,12 @@ def test_the_gate(device):
     twice[29, 1] = twice[29, 0]
     with raises(ValueError, "ell_indices[29] holds a column twice"):
         build(ell_indices=twice)
-    turned = leading.copy()
+    reversed_rows = leading.copy()
     count = (leading[29] >= 0).sum()
-    turned[29, :count] = turned[29, :count][::-1]
+    reversed_rows[29, :count] = reversed_rows[29, :count][::-1]
     values = good["values"].copy()
     values[29 * leading.shape[1] :][:count] = values[29 * leading.shape[1] :][:count][::-1]
-    assert np.array_equal(build(ell_indices=turned, values=values).toarray(), a.toarray()), "in any order"
+    assert np.array_equal(build(ell_indices=reversed_rows, values=values).toarray(), a.toarray()), "in any order"
     rest = good["csr_indices"].copy()
     row = next(i for i in range(15, 30) if rows[i + 1] > rows[i])
     rest[rows[row]] = 14
@@ -269,8 +269,8 @@ def test_values_of_a_hermitian_triangle_are_conjugated_in_their_mirror_images():
 
 def test_values_without_the_symmetry(device):
     """Values of the rest may be anything: copies store both triangles then."""
-    a = mirrored(30, "symmetric", share=0.5)
-    A = made(a, device, "symmetric", boundary_column=15)
+    a = mirrored(30, "symmetric", filled=0.5)
+    A = ellcsr(a, device, "symmetric", boundary_column=15)
     values = host(A)["values"].copy()
     values[-1] = np.nan
     A.values = values

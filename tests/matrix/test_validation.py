@@ -75,7 +75,7 @@ def test_arrays_longer_than_the_entries():
         assert np.array_equal(make(format, a).toarray(), np.eye(3))
 
 
-def test_diagonals_far_outside_and_ways_out(tmp_path):
+def test_diagonals_far_outside_and_alternatives(tmp_path):
     """SciPy cuts offsets to 32 bits; `write` and `compare` read SciPy's objects too."""
     for far in (2**40, -(2**62), 2**63 - 1, -(2**63), 2**31, 7):
         a = sp.dia_array(np.eye(6))
@@ -91,7 +91,7 @@ def test_diagonals_far_outside_and_ways_out(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_arrays_that_scipy_never_made():
+def test_arrays_that_scipy_does_not_produce():
     a = sp.coo_array(np.eye(3))
     a.coords = ([0, 1, 2], [0, 1, 2])
     assert np.array_equal(ds.csr_array(a).toarray(), np.eye(3))
@@ -131,9 +131,9 @@ def test_roots_of_a_hermitian_matrix(format):
     a[0, 1] = a[1, 0] = -4
     a[1, 2], a[2, 1] = 2j, -2j
     for power in (0.5, 1 / 3, 2, 1.5):
-        made = make(format, a, symmetry="hermitian") ** power
-        assert np.allclose(made.toarray(), a**power, rtol=1e-14, atol=0), power
-        assert np.array_equal(made.toarray(), (make(format, a) ** power).toarray()), power
+        result = make(format, a, symmetry="hermitian") ** power
+        assert np.allclose(result.toarray(), a**power, rtol=1e-14, atol=0), power
+        assert np.array_equal(result.toarray(), (make(format, a) ** power).toarray()), power
 
 
 # ---- extents --------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_nonzeros_of_packed_matrices(format, dtype, device):
             assert ds.memory_report(A)["csr"] == A.unpacked().tocsr().nbytes
 
 
-def test_copies_of_views_pass_the_gate():
+def test_copies_of_views_are_valid():
     for format in ds.formats():
         A = ours("banded 65", format, "complex64")
         assert np.array_equal(copy.deepcopy(A.H).toarray(), A.toarray().conj().T)

@@ -18,10 +18,10 @@ def test_arrays_that_belong_to_no_part():
 
 
 def test_rows_of_ellcsr_ascend_through_both_parts():
-    def made(*, values=(1.0, 2, 5, np.nan, 3, 4), head=((0, 2), (1, -1)), rest=(4, 3), pointers=(0, 1, 2)):
+    def build(*, values=(1.0, 2, 5, np.nan, 3, 4), head=((0, 2), (1, -1)), rest=(4, 3), pointers=(0, 1, 2)):
         return ds.ellcsr_array((np.array(values), np.array(head), np.array(rest), np.array(pointers)), shape=(2, 5))
 
-    assert np.array_equal(made().toarray(), [[1, 0, 2, 0, 3], [0, 5, 0, 4, 0]])
+    assert np.array_equal(build().toarray(), [[1, 0, 2, 0, 3], [0, 5, 0, 4, 0]])
     for bad, words in (
         ({"head": ((0, 2), (-1, 1))}, ("ell_indices[1, 1]", "does not come after", "padding comes last")),
         ({"head": ((2, 0), (1, -1))}, ("ell_indices[0, 1]", "does not come after")),
@@ -34,7 +34,7 @@ def test_rows_of_ellcsr_ascend_through_both_parts():
         ({"values": (1.0, 2, 5, 3, 4)}, ("values hold 5", "6")),
     ):
         with raises(ValueError, "ellcsr_array", *words):
-            made(**bad)
+            build(**bad)
 
 
 @pytest.mark.parametrize(("format", "within"), [("coosr", "col"), ("coosc", "row")])

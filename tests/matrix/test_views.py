@@ -50,11 +50,11 @@ def test_views_follow_their_origin_and_copies_do_not(format):
 @FORMATS
 def test_results_do_not_share_memory_with_their_operands(format):
     A = ds.array(matrix("banded 9").copy(), format)
-    for made in (A * 1, A / 1, -A, abs(A), A + A, A - A, A * A, A**1, A + 0, A.astype("float64"), A @ A, 0 + A):
-        if made is not A:
-            assert not np.shares_memory(made.values, A.values)
-    made = A + 0
-    made.values[...] = 7
+    for result in (A * 1, A / 1, -A, abs(A), A + A, A - A, A * A, A**1, A + 0, A.astype("float64"), A @ A, 0 + A):
+        if result is not A:
+            assert not np.shares_memory(result.values, A.values)
+    result = A + 0
+    result.values[...] = 7
     assert np.array_equal(A.toarray(), matrix("banded 9").toarray()), "A + 0 is an alias of A"
 
 
@@ -156,7 +156,7 @@ def test_arithmetic_does_not_warn_of_the_padding():
 
 @pytest.mark.parametrize("format", [f for f in ds.formats() if f not in ("csc", "coosc", "cdm")])
 def test_diagonals_of_a_transpose_take_no_transpose(format, monkeypatch):
-    n = 2**31 - 1  # rows of the transpose: pointers to them take 17 GB
+    n = 2**31 - 1  # rows of the transpose: pointers to them need 17 GB
     a = sp.csr_array((np.array([1.0, 2j, 3, 4j]), [0, 5, 1, 2], [0, 2, 3, 4]), shape=(3, n))
     A = ds.csr_array(a).asformat(format)
     monkeypatch.setattr("diagsparse._backends.memory.available_bytes", lambda backend=None: 1 << 30)

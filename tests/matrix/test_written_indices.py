@@ -13,7 +13,7 @@ import diagsparse as ds
 @INDEXED
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("use", USES)
-def test_what_is_written_is_taken_over(format, write, use):
+def test_written_indices_take_effect(format, write, use):
     A, s = both(format)
     WRITES[write](A)
     WRITES[write](s)
@@ -54,7 +54,7 @@ def test_views_follow(format, write):
 
 
 @INDEXED
-def test_matrices_on_the_same_structure_stay_as_they_are(format):
+def test_matrices_of_the_same_structure_do_not_change(format):
     A = both(format)[0]
     others = [2 * A, abs(A), A.copy(), A.astype("complex64")]
     before = [B.toarray() for B in others]
@@ -80,22 +80,22 @@ def test_shorter_index_arrays():
         A.indices = np.array([0, 2**32])
     held, before = A.indices, A.indices.copy()
     A.indices = before[::-1]
-    assert np.array_equal(held, before) and np.array_equal(A.indices, before[::-1])  # who holds one keeps it
+    assert np.array_equal(held, before) and np.array_equal(A.indices, before[::-1])  # `held` is the old array
     held[0] = 99  # which is the matrix's no more
     assert np.array_equal(np.argwhere(A.toarray()), [[0, 0], [1, 3]])
 
 
 @INDEXED
-def test_what_is_no_matrix_is_refused_until_it_is_one(format):
+def test_invalid_indices_are_refused_until_they_are_corrected(format):
     A, s = both(format)
     index = A.col if format == "coo" else A.indices
-    kept = index[0]
+    original = index[0]
     for wrong in (-1, N, 2**31 - 1):
         index[0] = wrong
         for use in (lambda: A @ X, A.toarray, lambda: A.T.copy(), lambda: ds.plan_matmul(A, A), A.check_format):
             with raises(ValueError, f"{format}_array", "written to"):
                 use()
-    index[0] = kept
+    index[0] = original
     assert np.array_equal(A.toarray(), s.toarray())
     if format != "coo":
         A.indptr[3] = 1000
@@ -106,7 +106,7 @@ def test_what_is_no_matrix_is_refused_until_it_is_one(format):
 
 
 @INDEXED
-def test_between_two_writes_nothing_is_taken_over(format):
+def test_half_written_indices_have_no_effect(format):
     A, s = both(format)
     names = ("row", "col") if format == "coo" else ("indptr", "indices")
     before = [getattr(s, name).copy() for name in names]

@@ -76,7 +76,7 @@ def test_sorting_in_place(format):
     A.sum_duplicates()
     s = sp.csr_array(s) if format == "coo" else s
     assert A.has_canonical_format and np.array_equal(A.data, s.data) and np.array_equal(indices(A), s.indices)
-    assert np.array_equal(index, held[0]) and np.array_equal(values, held[1]), "who holds the old ones keeps them"
+    assert np.array_equal(index, held[0]) and np.array_equal(values, held[1]), "the old arrays do not change"
     index[0] = 99  # which is the matrix's no more
     values[0] = 99
     assert np.array_equal(A.toarray(), s.toarray()) and np.array_equal(view.toarray(), s.toarray().T)
@@ -122,7 +122,7 @@ def test_sorting_leaves_repeated_entries_apart(format):
 
 
 @INDEXED
-def test_what_is_said_of_the_order_has_to_be_true(format):
+def test_flags_of_the_order_have_to_be_true(format):
     A = both(format)[0]
     names = ["has_canonical_format"] + ["has_sorted_indices"] * (format != "coo")
     for name in names:
@@ -141,7 +141,7 @@ def test_what_is_said_of_the_order_has_to_be_true(format):
 @pytest.mark.parametrize("method", ["sum_duplicates", "sort_indices", "element"])
 @pytest.mark.parametrize("other", ["given", "to_scipy", "another format"])
 def test_sorting_moves_no_values_of_others(format, method, other):
-    """Matrices that share values with this one stay what they are."""
+    """Matrices that share values with this one do not change."""
     if format == "coo" and method == "sort_indices":
         pytest.skip("SciPy's coo has no such method")
     s = both(format)[1]

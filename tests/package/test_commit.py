@@ -16,15 +16,15 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMIT = re.compile(r"[0-9a-f]{40}(-dirty)?|unknown")
 
 
-def test_the_build_says_its_commit():
+def test_the_build_knows_its_commit():
     assert COMMIT.fullmatch(CPU.core.commit)
     assert config()["commit"] == hosts.versions()["commit"] == CPU.core.commit
 
 
 def test_tables_name_the_commit_that_was_measured():
     commit = "0123456" + 33 * "7"
-    for named, told in ((commit, " (0123456)"), (f"{commit}-dirty", " (0123456, dirty)"), ("unknown", "")):
-        assert release({"diagsparse": "1.0", "commit": named}) == f"diagsparse 1.0{told}"
+    for named, suffix in ((commit, " (0123456)"), (f"{commit}-dirty", " (0123456, dirty)"), ("unknown", "")):
+        assert release({"diagsparse": "1.0", "commit": named}) == f"diagsparse 1.0{suffix}"
     assert release({"diagsparse": "1.0"}) == "diagsparse 1.0"
 
 
@@ -50,10 +50,10 @@ def sources(tmp_path):
 
 
 def commit_of(folder):
-    made = folder.parent / "made"
-    command = ["cmake", f"-DTEMPLATE={folder / 'commit.in'}", f"-DTO={made}", "-P", folder / "src" / "commit.cmake"]
+    result = folder.parent / "output"
+    command = ["cmake", f"-DTEMPLATE={folder / 'commit.in'}", f"-DTO={result}", "-P", folder / "src" / "commit.cmake"]
     subprocess.run(command, check=True)
-    return made.read_text().strip().strip('"')
+    return result.read_text().strip().strip('"')
 
 
 def repository(folder):
@@ -88,7 +88,7 @@ def test_of_a_source_distribution(sources):
 def test_the_file_is_written_only_where_it_changes(sources):
     repository(sources)
     commit_of(sources)
-    made = sources.parent / "made"
-    before = made.stat().st_mtime_ns
+    result = sources.parent / "output"
+    before = result.stat().st_mtime_ns
     commit_of(sources)
-    assert made.stat().st_mtime_ns == before
+    assert result.stat().st_mtime_ns == before

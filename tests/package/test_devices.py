@@ -6,7 +6,6 @@ import types
 import numpy as np
 import pytest
 from cases import NO_CUDA, raises
-from processes import python
 
 import diagsparse as ds
 from diagsparse._arrays import streams
@@ -20,7 +19,7 @@ EYE = np.eye(3)
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A machine with a driver and a CUDA module of two devices, parts of which a test takes away."""
+    """A machine with a driver and a CUDA module of two devices, parts of which a test removes."""
     cuda = types.SimpleNamespace(device_count=lambda: 2)
     monkeypatch.setattr(libraries, "driver_found", lambda: True)
     monkeypatch.setattr(libraries, "preload", lambda: None)
@@ -33,7 +32,7 @@ def machine(monkeypatch):
     backend.missing.cache_clear()
 
 
-def test_places(machine):
+def test_devices_by_name(machine):
     assert ds.cuda_available()
     assert [backend.get_backend(name).name for name in ("cpu", "cuda", "cuda:0", "cuda:1")] == [
         "cpu",
@@ -131,17 +130,6 @@ def test_names_that_are_no_device(name):
         ds.array(EYE, "hm", device=name)
 
 
-def test_import_does_not_load_the_cuda_module():
-    out = python("""
-    import sys, diagsparse as ds
-    A = ds.hm_array(ds.gallery.tridiagonal(5))
-    B = (A @ A.T + A).to("cpu") * 2
-    B @ [1.0, 1, 1, 1, 1]
-    print("diagsparse._cuda" in sys.modules)
-    """)
-    assert out == "False\n"
-
-
 # ---- streams --------------------------------------------------------------------------------------
 @FORMATS
 def test_streams_are_refused_on_the_cpu(format):
@@ -233,7 +221,7 @@ class OnTheGpu:
 
 
 @FORMATS
-def test_arrays_on_a_gpu_are_refused_beside_a_matrix_on_the_cpu(format):
+def test_arrays_on_a_gpu_are_refused_with_a_matrix_on_the_cpu(format):
     A, x = ds.array(EYE, format, device="cpu"), OnTheGpu()
     for run in (lambda: A.matvec(x), lambda: A @ x, lambda: x @ A, lambda: A * x, lambda: A + x):
         with raises(TypeError, "on the cpu", "on cuda", 'A.to("cuda")'):

@@ -33,8 +33,8 @@ def run(*arguments, **environment):
 def test_a_family(family):
     pytest.importorskip("ml_dtypes")
     pytest.importorskip("fast_matrix_market")
-    status, told = run(family, "--seed", 0, "--cases", 400)
-    assert status == 0 and f"{family}: 400 cases" in told, told
+    status, output = run(family, "--seed", 0, "--cases", 400)
+    assert status == 0 and f"{family}: 400 cases" in output, output
 
 
 PLANTED = {  # by the check that has to see it: what is replaced in the library, and by what
@@ -65,5 +65,5 @@ def test_a_planted_defect_is_found(check, monkeypatch, tmp_path):
 @pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 def test_operations_on_a_gpu():
     pytest.importorskip("ml_dtypes")
-    status, told = run("operations", "--device", "cuda", "--seed", 0, "--cases", 400)
-    assert status == 0 and "operations: 400 cases" in told, told
+    status, output = run("operations", "--device", "cuda", "--seed", 0, "--cases", 400)
+    assert status == 0 and "operations: 400 cases" in output, output

@@ -16,7 +16,7 @@ CSR = ds.csr_array(A)
 SCIPYS = sp.csr_array(CSR.to_scipy())
 X, BLOCK = np.ones(N), np.ones((N, 3))
 
-CALLS = {  # a call, and how many files it may enter; what native code passes comes on top
+CALLS = {  # a call, and how many files it may enter; those of native code are not counted
     "A @ x": (lambda: A @ X, 1),
     "A @ X": (lambda: A @ BLOCK, 2),
     "A.matvec(x)": (lambda: A.matvec(X), 2),

@@ -10,16 +10,8 @@ import diagsparse as ds
 
 pytestmark = pytest.mark.quick
 ROOT = Path(ds.__file__).parent
-FLOORS = (
-    "_backends",
-    "_arrays",
-    "_show",
-    "_matrix",
-    "_products",
-    "_formats",
-    "_files",
-)  # from the bottom; then the rest
-REST = ("_advice", "_gallery", "_qutip", "_study")
+FLOORS = ("_backends", "_arrays", "_show", "_matrix", "_products", "_formats", "_files")  # from the bottom
+REST = ("_advice", "_gallery", "_qutip", "_study")  # above them
 COMPILED = ("_core", "_cuda")
 MODULES = {
     ".".join(("diagsparse", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
@@ -47,7 +39,10 @@ class Imports(ast.NodeVisitor):
                 self.found.update(name for name in ([inner] if inner in MODULES else [module]) if name in MODULES)
 
 
-GRAPH = {name: Imports(name, path).found - {name} for name, path in MODULES.items()}
+@pytest.fixture(scope="module")
+def graph():
+    """The modules that each module imports."""
+    return {name: Imports(name, path).found - {name} for name, path in MODULES.items()}
 
 
 def floor(name):
@@ -55,21 +50,21 @@ def floor(name):
     return 0 if folder == "_version" else FLOORS.index(folder) if folder in FLOORS else len(FLOORS)
 
 
-def test_what_is_seen():
-    assert "diagsparse._matrix.registry" in GRAPH["diagsparse._matrix.base"]
-    assert "diagsparse._backends.backend" in GRAPH["diagsparse._products.plans"]
-    assert len(GRAPH) > 60
+def test_the_parser_finds_every_kind(graph):
+    assert "diagsparse._matrix.registry" in graph["diagsparse._matrix.base"]
+    assert "diagsparse._backends.backend" in graph["diagsparse._products.plans"]
+    assert len(graph) > 60
 
 
-def test_no_circles():
+def test_no_import_cycles(graph):
     try:
-        TopologicalSorter(GRAPH).prepare()
+        TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(" <- ".join(error.args[1]))
 
 
-def test_calls_go_down():
-    up = [f"{name} imports {other}" for name, found in GRAPH.items() for other in found if floor(other) > floor(name)]
+def test_imports_go_down(graph):
+    up = [f"{name} imports {other}" for name, found in graph.items() for other in found if floor(other) > floor(name)]
     assert not up, up
 
 

@@ -14,7 +14,7 @@ FILES = {
     if path.suffix in (".hpp", ".cpp", ".cuh", ".cu")
 }
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
-# From the bottom. A folder includes what stands before it, and its own files; `formats` and `kernels` are checked
+# From the bottom. A folder includes those listed before it, and its own files; `formats` and `kernels` are checked
 # folder by folder as well, below.
 LAYERS = {
     "cpp": ("core", "cpu", "layouts", "kernels", "formats", "bind"),
@@ -46,13 +46,13 @@ def names(pairs):
     return [f"src/{'/'.join(file)} includes {header}" for file, (_, header) in pairs]
 
 
-def test_what_is_seen():
+def test_the_parser_finds_every_kind():
     assert (("cpp", "core/format.cpp"), ("cpp", "core/format.hpp")) in PAIRS
     assert (("cuda", "formats/ell/matvec.cu"), ("cpp", "formats/ell/layout.hpp")) in PAIRS
     assert {layer(file) for file in FILES if "/" in file[1]} == {(r, name) for r, all in LAYERS.items() for name in all}
 
 
-def test_what_both_modules_share_knows_neither():
+def test_common_code_includes_neither_module():
     shared = ("core", "bind", "formats")
     assert not names((a, b) for a, b in PAIRS if a[0] == "cpp" and b[0] == "cuda")
     for_the_cpu = re.compile(r"(^|/)(cpu|simd)[^/]*$")
@@ -70,7 +70,7 @@ def test_the_core_knows_no_format():
     assert not names((a, b) for a, b in PAIRS if a[1].startswith("core/") and not b[1].startswith("core/"))
 
 
-def test_layers_include_what_lies_below():
+def test_layers_include_only_lower_ones():
     up = [
         (a, b) for a, b in PAIRS if a[0] == b[0] and LAYERS[a[0]].index(layer(b)[1]) > LAYERS[a[0]].index(layer(a)[1])
     ]

@@ -35,7 +35,7 @@ DAEMON = """
 @pytest.mark.parametrize("format", at_night(ds.formats(), before=("csr", "hm")))
 def test_daemon_threads_inside_of_products_at_exit(format, device):
     """Python ends such threads when they ask for its lock again; the process must not abort."""
-    for _ in range(3):
+    for _ in range(2):
         assert python(DAEMON.format(format=format, device=device)) == "end\n"
 
 
@@ -105,7 +105,7 @@ LONG = {
 
 
 @pytest.mark.parametrize("threads", at_night([1, 2], before=[2]))
-@pytest.mark.parametrize("what", LONG)
+@pytest.mark.parametrize("what", at_night(LONG, before=["a plan", "rows", "a chain of rows"]))
 def test_long_work_ends_at_ctrl_c(what, threads):
     setup, work, after = LONG[what]
     code = INTERRUPTED.format(threads=threads, setup=setup, work=work, after=after)

@@ -40,38 +40,36 @@ def test_unknown_devices(format):
             A.to(name)
 
 
-def test_import_without_the_cuda_module():
+def test_import_without_optional_modules():
     out = python("""
     import sys
-    sys.modules["diagsparse._cuda"] = None  # importing it raises
+    sys.modules["diagsparse._cuda"] = sys.modules["qutip"] = None  # importing them raises
     import diagsparse as ds
     A = ds.hm_array(ds.gallery.tridiagonal(5))
     print(A @ [1.0, 1, 1, 1, 1], ds.cuda_available())
-    """)
-    assert out == "[1. 0. 0. 0. 1.] False\n"
-
-
-@pytest.mark.quick
-def test_import_loads_neither_the_cuda_module_nor_what_is_optional():
-    out = python("""
-    import sys, diagsparse
-    names = ("diagsparse._cuda", "cupy", "torch", "matplotlib", "rich", "click", "fast_matrix_market", "sparse_dot_mkl",
-             "qutip")
-    print([name for name in names if name in sys.modules])
-    """)
-    assert out == "[]\n"
-
-
-def test_what_the_data_layer_says_without_qutip():
-    out = python("""
-    import sys
-    sys.modules["qutip"] = None  # importing it raises
     try:
         import diagsparse.qutip
     except ImportError as error:
         print(error.name, error)
     """)
-    assert out.startswith("qutip diagsparse.qutip needs QuTiP 5.3") and 'pip install "diagsparse[qutip]"' in out
+    product, error = out.split("\n", 1)
+    assert product == "[1. 0. 0. 0. 1.] False"
+    assert error.startswith("qutip diagsparse.qutip needs QuTiP 5.3") and 'pip install "diagsparse[qutip]"' in error
+
+
+@pytest.mark.quick
+def test_neither_import_nor_use_on_the_cpu_loads_optional_modules():
+    out = python("""
+    import sys, diagsparse as ds
+    names = ("diagsparse._cuda", "cupy", "torch", "matplotlib", "rich", "click", "fast_matrix_market", "sparse_dot_mkl",
+             "qutip")
+    print([name for name in names if name in sys.modules])
+    A = ds.hm_array(ds.gallery.tridiagonal(5))
+    B = (A @ A.T + A).to("cpu") * 2
+    B @ [1.0, 1, 1, 1, 1]
+    print("diagsparse._cuda" in sys.modules)
+    """)
+    assert out == "[]\nFalse\n"
 
 
 @pytest.mark.quick

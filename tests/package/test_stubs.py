@@ -32,7 +32,7 @@ def declared(protocol):
 
 
 def arguments(function):
-    """Return how many arguments pybind11 says that a function takes; None for one that is not its own."""
+    """Return the number of arguments of a function according to pybind11; None for one that is not its own."""
     signature = re.match(r"\w+\((.*)\) -> ", function.__doc__ or "")
     if signature is None:
         return None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import random
+from cases import DTYPES, at_night, random
 from processes import python
 
 import diagsparse as ds
@@ -21,7 +21,7 @@ BAND = ds.gallery.random_diagonals(3000, 20, seed=7)
 
 @pytest.mark.quick
 @FORMATS
-def test_several_threads_share_matrices_and_plans(format):
+def test_several_threads_use_the_same_matrices_and_plans(format):
     A = ds.array(BAND, format)
     plan = ds.plan_matmul(A, A)
     vectors = [random(3000, "float64", i) for i in range(8)]
@@ -30,13 +30,13 @@ def test_several_threads_share_matrices_and_plans(format):
     product, double = plan() @ vectors[0], (A + A) @ vectors[0]
 
     def work(i):
-        for turn in range(4):
-            j = (i + turn) % len(vectors)
-            made = A @ vectors[j], A.T @ vectors[j], A @ blocks[j]
-            assert all(map(np.array_equal, made, expected[j])), f"thread {i}, turn {turn}"
-            if turn % 3 == 0:
-                assert np.array_equal(plan() @ vectors[0], product), f"thread {i}, turn {turn}: the plan"
-                assert np.array_equal((A + A) @ vectors[0], double), f"thread {i}, turn {turn}: the sum"
+        for round_ in range(4):
+            j = (i + round_) % len(vectors)
+            result = A @ vectors[j], A.T @ vectors[j], A @ blocks[j]
+            assert all(map(np.array_equal, result, expected[j])), f"thread {i}, round {round_}"
+            if round_ % 3 == 0:
+                assert np.array_equal(plan() @ vectors[0], product), f"thread {i}, round {round_}: the plan"
+                assert np.array_equal((A + A) @ vectors[0], double), f"thread {i}, round {round_}: the sum"
         return True
 
     with ThreadPoolExecutor(8) as pool:
@@ -50,8 +50,8 @@ def test_threads_that_change_the_thread_count():
     expected, sums, entries = A @ x, (C + B).values.copy(), A.tocsr().values.copy()
 
     def work(i):
-        for turn in range(30):
-            ds.set_num_threads(1 + (i + turn) % 4)
+        for round_ in range(30):
+            ds.set_num_threads(1 + (i + round_) % 4)
             assert np.array_equal(A @ x, expected)
             assert np.array_equal((C + B).values, sums) and np.array_equal(A.tocsr().values, entries)
         return True
@@ -62,8 +62,8 @@ def test_threads_that_change_the_thread_count():
 
 def test_threads_that_convert_and_drop_matrices():
     def work(i):
-        for turn in range(10):
-            A = ds.array(ds.gallery.banded(500, 2, 3, seed=i), ds.formats()[(i + turn) % len(ds.formats())])
+        for round_ in range(10):
+            A = ds.array(ds.gallery.banded(500, 2, 3, seed=i), ds.formats()[(i + round_) % len(ds.formats())])
             parts = A.parts()
             expected = A.toarray() @ np.ones(500)
             del A
@@ -78,7 +78,7 @@ def test_threads_that_convert_and_drop_matrices():
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python is not a free-threaded one")
-def test_free_threaded_python_stays_without_its_lock():
+def test_free_threaded_python_runs_without_the_lock():
     assert python("import sys, diagsparse; print(sys._is_gil_enabled())") == "False\n"
 
 
@@ -146,7 +146,7 @@ def test_more_threads_than_the_system_gives():
     assert out == "True\n"
 
 
-@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("count", at_night([1, 3], before=[3]))
 def test_omp_num_threads(count):
     out = python("import diagsparse as ds; print(ds.get_num_threads())", OMP_NUM_THREADS=str(count))
     assert out == f"{count}\n"
@@ -156,13 +156,13 @@ ISA_CODE = """
     import sys
     import numpy as np, scipy.sparse as sp
     import diagsparse as ds
-    sys.path.insert(0, {tests!r})
+    sys.path.insert(0, {tests})
     from cases import VIEWS, ours, random, holding
     from oracle import check_matmul, check_matvec, seen
     from cases import matrix
     print(ds._show.config.config()["cpu kernels"].split(",")[0])
     for format in ds.formats():
-        for dtype in ("float32", "float64", "complex64", "complex128"):
+        for dtype in {dtypes}:
             for name in holding(format, ("random diagonals 127", "wide 20 x 70", "corners 65")):
                 for op in "NH":
                     A = VIEWS[op](ours(name, format, dtype))
@@ -177,12 +177,12 @@ ISA_CODE = """
                     check_matmul(A @ A.T, a, a.T, (format, name, op))
             A = ds.array(ds.gallery.random_diagonals(500, 40, seed=1, dtype=dtype), format)
             x = random((500, 5), dtype, "threads")
-            made = set()
+            results = set()
             for threads in (1, 2, 3):
                 ds.set_num_threads(threads)
                 products = A @ x, (A @ A.H).toarray(), (A.T @ A.conj()).toarray()
-                made.add(b"".join(product.tobytes() for product in products))
-            assert len(made) == 1, (format, dtype)
+                results.add(b"".join(product.tobytes() for product in products))
+            assert len(results) == 1, (format, dtype)
 """
 
 
@@ -198,13 +198,14 @@ def processor_flags():
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="one instruction set only on this processor")
+@pytest.mark.parametrize("dtypes", at_night([DTYPES[1::2], DTYPES[::2]], before=[DTYPES[1::2]]), ids=str)
 @pytest.mark.parametrize("isa", ISA_FLAGS)
-def test_instruction_sets(isa):
+def test_instruction_sets(isa, dtypes):
     """Every set that this processor has gives results within the bound, and the same bits for any thread count."""
     if missing := set(ISA_FLAGS[isa].split()) - processor_flags():
         pytest.skip(f"this processor has no {', '.join(sorted(missing))}")
     if isa not in ds._core.instruction_sets():
         assert "DIAGSPARSE_TEST_EVERY_SET" not in os.environ, "a build that is tested so has all sets"
         pytest.skip(f"kernels are not compiled for {isa}: DIAGSPARSE_INSTRUCTION_SETS")
-    code = ISA_CODE.replace("{tests!r}", repr(str(Path(__file__).parents[1])))
+    code = ISA_CODE.replace("{tests}", repr(str(Path(__file__).parents[1]))).replace("{dtypes}", repr(dtypes))
     assert python(code, DIAGSPARSE_ISA=isa, timeout=120) == f"{isa}\n"

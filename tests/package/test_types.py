@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import at_night
 
 import diagsparse as ds
 from diagsparse._matrix.some_formats import SomeFormats
@@ -26,7 +27,7 @@ SECONDS = 300  # a machine may be busy
 def found_by_mypy(folder):
     pytest.importorskip("mypy", reason="needs the extra test")
     path = {} if SOURCE.name == "site-packages" else {"MYPYPATH": str(SOURCE)}
-    (folder / "mypy.ini").write_text("[mypy]\nignore_missing_imports = true\n")  # as SciPy comes without types
+    (folder / "mypy.ini").write_text("[mypy]\nignore_missing_imports = true\n")  # SciPy has no types
     command = [sys.executable, "-m", "mypy", "--config-file=mypy.ini", "--cache-dir=cache", "--hide-error-context"]
     done = subprocess.run(
         [*command, *map(str, FILES)], cwd=folder, env=os.environ | path, capture_output=True, text=True, timeout=SECONDS
@@ -49,7 +50,7 @@ def found_by_pyright(folder):
     return {(Path(one["file"]).name, one["range"]["start"]["line"] + 1): one["message"] for one in errors}
 
 
-@pytest.mark.parametrize("check", [found_by_mypy, found_by_pyright])
+@pytest.mark.parametrize("check", at_night([found_by_mypy, found_by_pyright], before=[found_by_mypy]))
 def test_ordinary_use_passes_and_mistakes_are_found(check, tmp_path):
     found = check(tmp_path)
     assert set(found) == MISTAKES, found
@@ -59,7 +60,7 @@ def test_ordinary_use_runs():
     assert runpy.run_path(str(FILES[0]))["same"]
 
 
-def test_what_some_formats_have_is_what_types_say():
+def test_attributes_of_some_formats_agree_with_the_types():
     matrices = [getattr(ds, f"{format}_array")(np.eye(2)) for format in ds.formats()]
     some = {name for A in matrices for name in dir(A) if name[0] != "_" and name not in dir(SparseArray)}
     assert set(vars(SomeFormats)["__annotations__"]) == some - {"format"} | {f"to{name}" for name in ds.formats()}

@@ -85,7 +85,7 @@ def test_operands_of_any_layout(device, format):
 
 @EACH_FORMAT
 def test_many_members(device, format):
-    """More than a grid has blocks in y or z; more than a task of the CPU takes; and members larger than a block."""
+    """More members than blocks of a grid in y or z, or than a CPU task processes; members larger than a block."""
     for n, offsets, count in ((50, range(-2, 3), 1000), (2, (0, 1), 70000), (600, (-1, 0, 7), 3), (1, (0,), 70000)):
         like = make(format, ds.gallery.tridiagonal(3), device=device)  # for its class
         like = like._format.zeros_on((n, n), np.dtype("float64"), sorted(offsets), like._backend)
@@ -134,11 +134,11 @@ def test_same_bits_for_any_number_of_threads(format):
     for n, count in ((60, 500), (9000, 40), (70000, 3)):
         like = make(format, ds.gallery.tridiagonal(n))
         b, x = batch(like, count), random(n, "float64")
-        made = set()
+        result = set()
         for threads in (1, 2, 3, 5):
             ds.set_num_threads(threads)
-            made.add(((b @ x).tobytes(), (b @ b).values.tobytes()))
-        assert len(made) == 1, (n, count)
+            result.add(((b @ x).tobytes(), (b @ b).values.tobytes()))
+        assert len(result) == 1, (n, count)
 
 
 # ---- products of matrices -----------------------------------------------------------------------------------------
@@ -210,10 +210,10 @@ def test_members_are_views(device, format):
     b[1].values = 7.0
     assert (to_host(b.values)[1] == 7).all() and not (to_host(b.values)[[0, 2]] == 7).any()
     assert np.array_equal(b[-1].toarray(), b[2].toarray())
-    kept = b[2]
-    expected = kept.toarray()
+    member = b[2]
+    expected = member.toarray()
     del b
-    assert np.array_equal(kept.toarray(), expected)
+    assert np.array_equal(member.toarray(), expected)
     empty = of("banded 9", format, 0, "float64", device)
     assert len(empty) == 0 and list(empty) == [] and empty.values.shape[0] == 0
 
@@ -257,7 +257,7 @@ def test_repr():
 
 
 def test_values_of_a_pickle_in_any_memory_order():
-    """A pickle that other code made, or changed, may hold values that are strided, or in Fortran's order."""
+    """A pickle written or changed by other code may hold values that are strided, or in Fortran's order."""
     batch = ds.batch_array(np.arange(12.0).reshape(3, 4), ds.hm_array(ds.eye(4)))
     rebuild, (values, like) = batch.__reduce__()
     for given in (np.asfortranarray(values), np.repeat(values, 2, axis=0)[::2], np.repeat(values, 2, axis=1)[:, ::2]):

@@ -1,4 +1,4 @@
-"""Products of blocks: which pairs there are, infinities, long rows, and when they are made as csr."""
+"""Products of blocks: which pairs there are, infinities, long rows, and when they are computed as csr."""
 
 import numpy as np
 import pytest
@@ -9,10 +9,10 @@ import diagsparse as ds
 from benchmarks.papers.paper_004_columns import FACTOR_BITS, STAGED
 
 
-def blocked(down, across, share, fill, seed=0, dtype="float64"):
+def blocked(down, across, occupied, fill, seed=0, dtype="float64"):
     """Return small integers in some 8 x 8 blocks, in a fraction of each; sums of their products are exact."""
     rng = np.random.default_rng(seed)
-    pattern = sp.random_array((down, across), density=share, rng=rng, format="csr")
+    pattern = sp.random_array((down, across), density=occupied, rng=rng, format="csr")
     pattern.data[:] = 1
     a = sp.kron(pattern, np.ones((8, 8)), format="csr")
     a.data = rng.integers(1, 9, a.nnz) * (rng.random(a.nnz) < fill).astype(dtype)
@@ -22,7 +22,7 @@ def blocked(down, across, share, fill, seed=0, dtype="float64"):
 
 @pytest.mark.parametrize("fill", [0.03, 0.4, 1.0])
 @EACH_DTYPE
-def test_products_store_what_is_reached(device, dtype, fill):
+def test_products_store_every_element_that_is_reached(device, dtype, fill):
     """C stores exactly the positions in the product of the patterns, even if values cancel."""
     a, b = blocked(9, 12, 0.3, fill, 1, dtype), blocked(12, 5, 0.4, fill, 2, dtype)
     a, b = a[:70, :93], b[:93, :37]  # cut off by edges
@@ -59,19 +59,19 @@ def test_every_kernel_within_the_bound_of_its_precision(device, dtype):
     assert names[0] == ("block" if device == "cpu" else "fragments")
     assert set(FACTOR_BITS).issubset(names) == (device != "cpu" and dtype == "float32")
     for kernel in names:
-        made = [A.matmul(B, format="bmsparse", kernel=kernel).to("cpu") for _ in range(2)]
-        assert np.array_equal(made[0].values, made[1].values), f"{kernel}: other bits"
+        result = [A.matmul(B, format="bmsparse", kernel=kernel).to("cpu") for _ in range(2)]
+        assert np.array_equal(result[0].values, result[1].values), f"{kernel}: other bits"
         for name, part in default.parts().items():
-            assert name == "values" or np.array_equal(made[0].parts()[name], part), f"{kernel}: {name}"
+            assert name == "values" or np.array_equal(result[0].parts()[name], part), f"{kernel}: {name}"
         factors = 2.0 ** -FACTOR_BITS[kernel] if kernel in FACTOR_BITS else 0
         bound = 2 * factors + factors**2 + 100 * np.finfo(dtype).eps
-        assert (abs(made[0].toarray() - expected) <= bound * scale).all(), kernel
+        assert (abs(result[0].toarray() - expected) <= bound * scale).all(), kernel
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 def test_kernels_of_16_bits_survive_large_values():
-    """float16 ends at 65504: larger factors overflow, and such sums are made again."""
+    """float16 ends at 65504: larger factors overflow, and such sums are computed again."""
     a = blocked(4, 4, 0.8, 0.6, 7, "float32")
     a.data[::5] *= 2**17
     A, exact = ds.bmsparse_array(a, device="cuda"), a.astype("float64")
@@ -126,7 +126,7 @@ def test_blocks_that_meet_in_nothing_are_left_out(device):
     assert (C.blocks, C.nnz) == (2, 16) and np.array_equal(C.toarray(), a @ b)
 
 
-def test_infinities_meet_what_is_stored_alone(device):
+def test_infinities_meet_only_stored_values(device):
     a, b = blocked(4, 4, 0.8, 0.5, 3).tolil(), blocked(4, 4, 0.8, 0.5, 4).tolil()
     i, j = (int(index[0]) for index in a.nonzero())
     a[i, j] = np.inf
@@ -153,7 +153,7 @@ def test_infinities_meet_what_is_stored_alone(device):
 
 @pytest.mark.parametrize("dtype", at_night(["float32", "complex128"], before=["float32"]))
 def test_long_rows_and_columns(device, dtype):
-    """One row of blocks, and one column, longer than a group of threads takes."""
+    """One row of blocks, and one column, longer than a group of threads processes at once."""
     n = 8 * 2500
     a = sp.lil_array((n, 40), dtype=dtype)
     a[::3, 5] = 1 + np.arange(0, n, 3) % 7
@@ -172,7 +172,7 @@ def test_long_rows_and_columns(device, dtype):
     assert (other.to("cpu").to_scipy("csr") != a.T).nnz == 0  # rows with many blocks, each of which meets one
 
 
-def test_products_of_nearly_empty_blocks_are_made_as_csr(device):
+def test_products_of_nearly_empty_blocks_are_computed_as_csr(device):
     full, empty = blocked(12, 12, 0.2, 0.9), blocked(12, 12, 0.2, 0.02)
     A, B = ds.bmsparse_array(full, device=device), ds.bmsparse_array(empty, device=device)
     assert (A @ A).format == ds.plan_matmul(A, A).format == "bmsparse"
@@ -184,14 +184,14 @@ def test_products_of_nearly_empty_blocks_are_made_as_csr(device):
         assert named.format == "bmsparse" and np.array_equal(named.toarray(), (empty @ empty).toarray())
 
 
-def test_parts_that_do_not_fit():
+def test_arrays_that_do_not_fit():
     A = ds.bmsparse_array(blocked(3, 3, 0.7, 0.5)[:20, :22])
     values, indptr, col, bitmap, begins = A.parts().values()
 
-    def made(**new):
+    def build(**new):
         return ds.bmsparse_array(A.parts() | new, shape=A.shape)
 
-    assert np.array_equal(made().toarray(), A.toarray())
+    assert np.array_equal(build().toarray(), A.toarray())
     for new, words in (
         ({"block_indptr": indptr[:-1]}, "block_indptr"),
         ({"block_col": col * 0}, "block_col does not rise"),
@@ -204,9 +204,9 @@ def test_parts_that_do_not_fit():
         ({"values": values[:-1]}, "values"),
     ):
         with pytest.raises(ValueError, match=words):
-            made(**new)
+            build(**new)
     with pytest.raises((ValueError, TypeError), match="bitmap"):
-        made(bitmap=bitmap.astype("float64"))
+        build(bitmap=bitmap.astype("float64"))
 
 
 @pytest.mark.parametrize("op", ["N", "T"])

@@ -102,7 +102,7 @@ def test_blocks_of_columns(device, format, kernel):
             for given in (X, np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], X[::-1][::-1]):
                 y = product(A, given, steps, device, kernel)
                 assert y.shape == (n, p)
-                if kernel == "blocked" and device == "cpu":  # a GPU may take them one step at a time, together
+                if kernel == "blocked" and device == "cpu":  # a GPU may process them together, one step at a time
                     assert all(np.array_equal(y[:, i], alone[i]) for i in range(p)), (name, p)
                 for i in range(p):
                     check(y[:, i], matrix(name), X[:, i], steps, f"{name}: column {i} of {p}")
@@ -148,11 +148,11 @@ def test_same_bits_for_any_number_of_threads(format):
         for dtype in ("float64", "complex64"):
             A, x = large_ours(name, format, dtype, "cpu"), random(LARGE[name][0], dtype)
             for kernel in A.kernels("chain"):
-                made = set()
+                result = set()
                 for threads in (1, 2, 3, 5):
                     ds.set_num_threads(threads)
-                    made.add(ds.chebyshev_multiply(A, x, np.arange(1, 12), domain=(-1, 2), kernel=kernel).tobytes())
-                assert len(made) == 1, (name, dtype, kernel)
+                    result.add(ds.chebyshev_multiply(A, x, np.arange(1, 12), domain=(-1, 2), kernel=kernel).tobytes())
+                assert len(result) == 1, (name, dtype, kernel)
 
 
 @CELLS
@@ -163,7 +163,7 @@ def test_same_bits_on_every_run(device, format, kernel):
 
 
 @CELLS
-def test_what_a_zero_leaves_out_is_not_read(device, format, kernel):
+def test_operands_with_a_factor_of_zero_are_not_read(device, format, kernel):
     for n in (9, 30000):
         A = ds.array(sp.diags_array([np.full(n, 1e200)] * 2, offsets=[0, 1], shape=(n, n)), format, device=device)
         x = to_device(np.ones(n), device)
@@ -175,7 +175,7 @@ def test_what_a_zero_leaves_out_is_not_read(device, format, kernel):
 
 
 @CELLS
-def test_nan_goes_as_far_as_the_diagonals_reach(device, format, kernel):
+def test_nan_spreads_as_far_as_the_diagonals(device, format, kernel):
     A, n = large_ours("band", format, "float64", device), LARGE["band"][0]
     around = format == "cdm"  # a row of cdm holds a superdiagonal and the subdiagonal n rows from it
     for j in (0, 3, 15000, n - 1):

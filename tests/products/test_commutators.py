@@ -27,9 +27,9 @@ def test_both_orders(format, triangle, device):
                 C = make(A, B, triangle=triangle)
                 assert C.format == format
                 expected = (x @ y).toarray() + sign * (y @ x).toarray()
-                made = C.to("cpu").toarray()
+                result = C.to("cpu").toarray()
                 keep, terms = PARTS[triangle], longest_row(x) + longest_row(y) + 2
-                assert_within(made, keep(expected), keep(magnitude), terms, f"{name} {dtype} {sign}", dtype)
+                assert_within(result, keep(expected), keep(magnitude), terms, f"{name} {dtype} {sign}", dtype)
 
 
 @pytest.mark.quick
@@ -39,8 +39,8 @@ def test_operands_of_two_formats_and_scipys():
     for x, y in ((ds.hm_array(a), b), (ds.dia_array(a), ds.csr_array(b)), (a, ds.hm_array(b))):
         assert np.allclose(ds.commutator(x, y).toarray(), expected, rtol=0, atol=1e-13)
     packed = ds.hm_array(a + a.T, symmetry="symmetric")
-    made = ds.anticommutator(packed, packed)
-    assert np.allclose(made.toarray(), 2 * ((a + a.T) @ (a + a.T)).toarray(), rtol=0, atol=1e-13)
+    result = ds.anticommutator(packed, packed)
+    assert np.allclose(result.toarray(), 2 * ((a + a.T) @ (a + a.T)).toarray(), rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("format", DIAGONAL)

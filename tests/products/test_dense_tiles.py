@@ -57,17 +57,17 @@ def test_edges(shapes, dtype):
             C = plan()
             assert np.array_equal(C.toarray(), a @ b)
             assert np.array_equal(plan(out=C, alpha=3, beta=-2).toarray(), a @ b)
-            turned = ds.plan_matmul(B.T, A.T, kernel="dense_tiles")
-            assert np.array_equal(turned().toarray(), (a @ b).T)
-            turned = ds.plan_matmul(B.H, A.T, kernel="dense_tiles")
-            assert np.array_equal(turned().toarray(), b.conj().T @ a.T)
-            turned = ds.plan_matmul(A.conj(), B.conj(), kernel="dense_tiles")
-            assert np.array_equal(turned().toarray(), (a @ b).conj())
+            transposed = ds.plan_matmul(B.T, A.T, kernel="dense_tiles")
+            assert np.array_equal(transposed().toarray(), (a @ b).T)
+            transposed = ds.plan_matmul(B.H, A.T, kernel="dense_tiles")
+            assert np.array_equal(transposed().toarray(), b.conj().T @ a.T)
+            transposed = ds.plan_matmul(A.conj(), B.conj(), kernel="dense_tiles")
+            assert np.array_equal(transposed().toarray(), (a @ b).conj())
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_diagonals_far_apart_go_by_row_tiles(format):
-    """As dense matrices they would take some 10^12 multiply-adds, which is minutes."""
+    """As dense matrices they would need some 10^12 multiply-adds, which takes minutes."""
     offsets = (-15_999, -7000, 0, 3, 10_000, 15_999)
     values = [np.arange(1.0, 16_001 - abs(k)) / 7 for k in offsets]
     A = getattr(ds, f"{format}_array")(sp.diags_array(values, offsets=offsets, shape=(16_000, 16_000)))
@@ -76,7 +76,7 @@ def test_diagonals_far_apart_go_by_row_tiles(format):
 
 
 def test_k_in_stretches():
-    """The packed columns of B would take 24 MB: k goes in two stretches."""
+    """The packed columns of B would need 24 MB: k is processed in two chunks."""
     a, b = band(60, 1700, -60, 1700, 1), band(1700, 1700, -1700, 1700, 2)
     A, B = ds.hm_array(a), ds.hm_array(b)
     plan = ds.plan_matmul(A, B, kernel="dense_tiles")
@@ -84,8 +84,8 @@ def test_k_in_stretches():
     assert np.array_equal(C.toarray(), a @ b)
     assert np.array_equal(plan(out=C, alpha=2, beta=0.5).toarray(), 2.5 * (a @ b))
     b[3, 7] = np.inf
-    made, rest = A.matmul(ds.hm_array(b), kernel="dense_tiles").toarray(), np.arange(1700) != 7
-    assert np.array_equal(made[:, rest], a @ b[:, rest]) and not np.isfinite(made[:, 7]).any()
+    result, rest = A.matmul(ds.hm_array(b), kernel="dense_tiles").toarray(), np.arange(1700) != 7
+    assert np.array_equal(result[:, rest], a @ b[:, rest]) and not np.isfinite(result[:, 7]).any()
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -117,26 +117,26 @@ def test_one_triangle(triangle):
 
 
 @pytest.mark.nightly
-def test_where_it_would_take_much_room_rows_are_taken():
+def test_rows_are_used_where_tiles_would_need_much_memory():
     a, b = band(300, 300, -299, 299, 1), band(300, 60000, -299, 59999, 2)
     plan = ds.plan_matmul(ds.hm_array(a), ds.hm_array(b))
     assert plan.kernel == "row_tiles" and np.array_equal(plan().toarray(), a @ b)
     far = ds.dia_array(sp.diags_array([np.ones(1), np.ones(200000)], offsets=[199999, 0], shape=(200000, 200000)))
-    made = far.matmul(far, kernel="dense_tiles")
-    assert made.diagonal(199999)[0] == 2 and np.array_equal(made.diagonal(), np.ones(200000))
+    result = far.matmul(far, kernel="dense_tiles")
+    assert result.diagonal(199999)[0] == 2 and np.array_equal(result.diagonal(), np.ones(200000))
 
 
 def test_the_same_bits_from_any_number_of_threads():
     rng = np.random.default_rng(0)
-    long = ds.hm_array(rng.random((60, 1700))), ds.hm_array(rng.random((1700, 1700)))  # k in stretches
+    long = ds.hm_array(rng.random((60, 1700))), ds.hm_array(rng.random((1700, 1700)))  # k in chunks
     A = ds.dia_array(sp.csr_array(ds.gallery.banded(900, 100, 120, seed=1)))
     before = ds.get_num_threads()
     try:
         for left, right in ((A, A), long):
-            made = []
+            result = []
             for threads in (1, 2, 3, 7):
                 ds.set_num_threads(threads)
-                made.append(ds.plan_matmul(left, right, kernel="dense_tiles")().values.copy())
-            assert all(np.array_equal(made[0], other) for other in made[1:])
+                result.append(ds.plan_matmul(left, right, kernel="dense_tiles")().values.copy())
+            assert all(np.array_equal(result[0], other) for other in result[1:])
     finally:
         ds.set_num_threads(before)

@@ -1,4 +1,4 @@
-"""What a batch does not take, in the user's words."""
+"""Arguments that a batch refuses, and the messages."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from cases import matrix, ours, raises, to_device
 import diagsparse as ds
 
 
-def test_what_makes_no_batch():
+def test_matrices_that_form_no_batch():
     A = ours("banded 9", "dia")
     with raises(ValueError, "values have shape (3, 6, 8)", "(count, 6, 9)", "dia_array 9 x 9"):
         ds.batch_array(np.zeros((3, 6, 8)), A)

@@ -136,9 +136,9 @@ def test_kernels_that_are_no_names(format):
         (lambda k: ds.power_multiply(A, x, 2, kernel=k), "power_multiply"),
     ):
         for kernel in (3, 0, b"row"):
-            with raises(TypeError, f"{who}: kernel={kernel!r}: expected a name") as told:
+            with raises(TypeError, f"{who}: kernel={kernel!r}: expected a name") as caught:
                 run(kernel)
-            assert "\n" not in str(told.value)
+            assert "\n" not in str(caught.value)
 
 
 @FORMATS
@@ -197,7 +197,7 @@ def test_nothing_changes_after_an_error(format):
 
 
 @FORMATS
-def test_what_is_wrong_with_a_product_is_told_of_the_operands_that_were_given(format):
+def test_errors_name_the_operands_that_were_given(format):
     A, B = make(format, np.eye(4) + np.eye(4, k=1)), make(format, np.eye(5))
     plan = ds.plan_matmul(A, A)
     with raises(ValueError, 'matmul: no kernel "nope" for products as ', "there are "):
@@ -228,8 +228,8 @@ def test_a_complex_factor_of_a_real_product():
     for call in (lambda: ds.matmul(A, A, alpha=1j), lambda: ds.matmul(A, A, A, alpha=1j, beta=1)):
         with raises(TypeError, "matmul: alpha=1j", "float32", "expected a real number", "A.astype(np.complex64)"):
             call()
-    made = ds.matmul(A.astype(np.complex64), A, alpha=1j)
-    assert np.array_equal(made.toarray(), 1j * np.eye(4))
+    result = ds.matmul(A.astype(np.complex64), A, alpha=1j)
+    assert np.array_equal(result.toarray(), 1j * np.eye(4))
 
 
 def test_buffers_are_vectors():

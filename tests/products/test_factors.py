@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import cells, make, ours, raises, to_device, to_host
+from cases import EACH_DIAGONAL, cells, make, ours, raises, to_device, to_host
 
 import diagsparse as ds
 
@@ -16,12 +16,12 @@ def scaled(alpha, total, beta, y):
     """Return ``alpha total + beta y``: factors without an imaginary part are real, and beta=0 reads nothing."""
     with np.errstate(all="ignore"):
         factor = alpha if alpha.imag else alpha.real
-        made = factor * total
-        return made + (beta if beta.imag else beta.real) * y if beta != 0 else made
+        result = factor * total
+        return result + (beta if beta.imag else beta.real) * y if beta != 0 else result
 
 
 def same(y, expected):
-    """Assert that two arrays have the same infinities and no numbers in the same places; NaN parts are all alike."""
+    """Assert that two arrays have the same infinities, and NaN at the same positions; NaN parts are all alike."""
     y = to_host(y)
     assert y.shape == expected.shape
     known = ~np.isnan(expected)
@@ -92,7 +92,7 @@ def test_infinite_alpha_of_products(device, format, kernel):
     if format == "csr":
         C = plan()
         stored = sp.csr_array((np.ones(C.nnz), C.to("cpu").indices, C.to("cpu").indptr), shape=(4, 4)).toarray() > 0
-    if format == "qband":  # whose bands are stored in full; beside them lies what entries meet
+    if format == "qband":  # whose bands are stored in full; outside of them only stored entries count
         stored |= (abs(a) @ abs(a)) > 0
     for alpha in (np.inf, np.nan):
         with np.errstate(all="ignore"):
@@ -140,20 +140,20 @@ def test_one_rule_for_the_dtype_of_a_sum(format, device):
             assert ds.matmul(narrow, narrow, narrow, alpha=alpha, beta=beta).dtype == np.float32
             assert ds.syrk(narrow, narrow, alpha=alpha, beta=beta).dtype == np.float32
             assert narrow.matvec(to_device(np.ones(3, "float32"), device), alpha=alpha).dtype == np.float32
-        made = ds.matmul(wide, wide, narrow, beta=beta)
-        assert made.dtype == np.float64
+        result = ds.matmul(wide, wide, narrow, beta=beta)
+        assert result.dtype == np.float64
         expected = (a @ a).toarray() + float(beta) * a.toarray()
-        assert np.allclose(made.toarray(), expected, rtol=4e-16, atol=0), beta
+        assert np.allclose(result.toarray(), expected, rtol=4e-16, atol=0), beta
         assert np.allclose(ds.syrk(wide, narrow, beta=beta).toarray(), (a @ a.T).toarray() + float(beta) * a.toarray(),
                            rtol=4e-16, atol=0)  # fmt: skip
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 def test_complex_multiples_of_16_bit_values(format, device):
     for dtype in ("float16", "bfloat16"):
         if dtype == "bfloat16":
             pytest.importorskip("ml_dtypes")
         A = make(format, np.diag([1.0, 2, 3])).astype(dtype).to(device)
-        for made in (A * 2j, 2j * A, A / -0.5j):
-            assert made.dtype == np.complex64 and np.array_equal(made.toarray(), 2j * np.diag([1.0, 2, 3]))
+        for result in (A * 2j, 2j * A, A / -0.5j):
+            assert result.dtype == np.complex64 and np.array_equal(result.toarray(), 2j * np.diag([1.0, 2, 3]))
         assert (2 * A).dtype == dtype and (-A).dtype == dtype and abs(A).dtype == dtype

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, EACH_DTYPE
+from cases import DTYPES, EACH_DIAGONAL, EACH_DTYPE
 from oracle import check_matmul
 
 import diagsparse as ds
@@ -17,19 +17,19 @@ def dense(dtype="float64", seed=0):
 
 
 def far_apart():
-    """Two diagonals whose tiles would take far too much room."""
+    """Two diagonals whose tiles would need far too much memory."""
     ends = [np.ones(1), np.ones(200_000)]
     return sp.diags_array(ends, offsets=[199_999, 0], shape=(200_000, 200_000))
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 @EACH_DTYPE
-def test_a_plan_names_the_kernel_that_was_asked_for_where_it_runs(format, dtype):
+def test_a_plan_names_the_requested_kernel_where_it_runs(format, dtype):
     A = ds.array(dense(dtype), format)
     assert [ds.plan_matmul(A, A, kernel=name).kernel for name in A.kernels("matmul")] == A.kernels("matmul")
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 def test_operands_of_two_types_go_by_rows(format):
     a, b = dense("float32"), dense("complex128", 1)
     plan = ds.plan_matmul(ds.array(a, format), ds.array(b, format), kernel="dense_tiles")
@@ -38,7 +38,7 @@ def test_operands_of_two_types_go_by_rows(format):
 
 
 @pytest.mark.parametrize("format", ["dia", "hm"])
-def test_what_has_no_room_goes_by_rows(format):
+def test_products_that_need_too_much_memory_run_by_rows(format):
     A = ds.array(far_apart(), format)
     assert ds.plan_matmul(A, A, kernel="dense_tiles").kernel == "row_tiles"
     assert ds.plan_matmul(A, A, kernel="sequential").kernel == "sequential"

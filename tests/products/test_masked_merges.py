@@ -13,7 +13,7 @@ VIEWS = {"N": lambda a: a, "T": lambda a: a.T, "C": lambda a: a.conj(), "H": lam
 
 @pytest.mark.parametrize("shape", [(150, 150), (33, 97), (97, 33), (1, 40), (31, 32), (0, 5), (5, 0)])
 @EACH_DTYPE
-def test_every_place_of_both(device, shape, dtype):
+def test_every_element_of_both(device, shape, dtype):
     m, n = shape
     steps = [k for k in (-140, -96, -64, -33, -2, 0, 1, 31, 32, 90) if -m < k < n]
     a, b = masked(m, n, steps, 0.4, 1, dtype), masked(m, n, [k for k in steps[::2]] + [3], 0.6, 2, dtype)
@@ -42,17 +42,17 @@ def test_every_place_of_both(device, shape, dtype):
 def test_views(device, left, right):
     a, b = (masked(70, 70, [-65, -32, -1, 0, 5, 40], 0.5, seed, "complex128") for seed in (1, 2))
     A, B = ds.mdia_array(a, device=device), ds.mdia_array(b, device=device)
-    made = (A.T if left in "TH" else A) if left in "NT" else (A.H if left == "H" else A.conj())
+    result = (A.T if left in "TH" else A) if left in "NT" else (A.H if left == "H" else A.conj())
     other = (B.T if right in "TH" else B) if right in "NT" else (B.H if right == "H" else B.conj())
-    assert np.array_equal((made - other).toarray(), (VIEWS[left](a) - VIEWS[right](b)).toarray())
-    assert np.array_equal((made * other).toarray(), VIEWS[left](a).multiply(VIEWS[right](b)).toarray())
+    assert np.array_equal((result - other).toarray(), (VIEWS[left](a) - VIEWS[right](b)).toarray())
+    assert np.array_equal((result * other).toarray(), VIEWS[left](a).multiply(VIEWS[right](b)).toarray())
 
 
 def test_a_complex_multiple_of_a_square_of_a_half_is_whole(device):
     a = squared(masked(50, 50, [0, 3, 40], 0.5, 1, "complex128"), "hermitian")
     A, C = ds.mdia_array(a, symmetry="hermitian", device=device), ds.mdia_array(a, device=device)
-    made = ds.matmul(A, A, alpha=1j)
-    assert made.symmetry is None and np.array_equal(made.toarray(), 1j * (a @ a).toarray())
+    result = ds.matmul(A, A, alpha=1j)
+    assert result.symmetry is None and np.array_equal(result.toarray(), 1j * (a @ a).toarray())
     assert ds.matmul(A, A, alpha=2).symmetry == "hermitian"
     for whole, trans in ((a @ a.T, "N"), (a.T.conj() @ a, "H")):
         assert np.array_equal(ds.syrk(A, alpha=2j, trans=trans).toarray(), 2j * whole.toarray())
@@ -60,13 +60,13 @@ def test_a_complex_multiple_of_a_square_of_a_half_is_whole(device):
             ds.syrk(A, alpha=2j, trans=trans, triangle="lower").toarray(), 2j * np.tril(whole.toarray())
         )
     for alpha, beta in ((1j, 2j), (2, 2j), (1j, 1)):
-        made = ds.matmul(A, A, C, alpha=alpha, beta=beta).toarray()
-        assert np.array_equal(made, alpha * (a @ a).toarray() + beta * a.toarray())
+        result = ds.matmul(A, A, C, alpha=alpha, beta=beta).toarray()
+        assert np.array_equal(result, alpha * (a @ a).toarray() + beta * a.toarray())
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES)
 @EACH_DTYPE
-def test_halves_stay_halves(device, symmetry, dtype):
+def test_triangles_stay_triangles(device, symmetry, dtype):
     a, b = (
         squared(masked(90, 90, steps, 0.5, seed, dtype), symmetry)
         for steps, seed in (([0, 1, 33, 80], 1), ([2, 33, 64], 2))
@@ -74,13 +74,13 @@ def test_halves_stay_halves(device, symmetry, dtype):
     A, B = (ds.mdia_array(x, symmetry=symmetry, device=device) for x in (a, b))
     for X, x in ((A, a), (A.T, a.T), (A.conj(), a.conj()), (A.H, a.T.conj())):
         for Y, y in ((B, b), (B.T, b.T), (B.H, b.T.conj())):
-            made = X - Y
-            assert made.symmetry == symmetry and np.array_equal(made.toarray(), (x - y).toarray())
-            assert made.nnz == (abs(a) + abs(b)).nnz
-            made = X * Y
-            assert made.symmetry == symmetry and np.array_equal(made.toarray(), x.multiply(y).toarray())
-            made = ds.anticommutator(X, Y)
-            assert made.symmetry == symmetry and np.array_equal(made.toarray(), (x @ y + y @ x).toarray())
+            result = X - Y
+            assert result.symmetry == symmetry and np.array_equal(result.toarray(), (x - y).toarray())
+            assert result.nnz == (abs(a) + abs(b)).nnz
+            result = X * Y
+            assert result.symmetry == symmetry and np.array_equal(result.toarray(), x.multiply(y).toarray())
+            result = ds.anticommutator(X, Y)
+            assert result.symmetry == symmetry and np.array_equal(result.toarray(), (x @ y + y @ x).toarray())
             assert np.array_equal(ds.commutator(X, Y).toarray(), (x @ y - y @ x).toarray())
     identity = ds.dia_array(sp.eye_array(90, dtype=dtype), device=device)
     shifted = A - identity
@@ -92,30 +92,30 @@ def test_halves_stay_halves(device, symmetry, dtype):
     assert np.array_equal((A + one_sided).toarray(), a.toarray() + np.eye(90, k=1))
 
 
-def test_formats_and_types_beside_it(device):
+def test_sums_with_other_formats_and_types(device):
     a, b = masked(64, 64, [-40, -1, 0, 32], 0.5, 1, "float32"), masked(64, 64, [-3, 0, 7], 0.9, 2, "complex128")
     A = ds.mdia_array(a, device=device)
     for format in ds.formats():
         B = ds.array(b, format, device=device)
-        for made, expected, kept in ((A - B, a - b, "mdia"), (B - A, b - a, format)):
-            assert made.format == kept and made.dtype == "complex128"
-            assert np.array_equal(made.toarray(), expected.toarray())
+        for result, expected, expected_format in ((A - B, a - b, "mdia"), (B - A, b - a, format)):
+            assert result.format == expected_format and result.dtype == "complex128"
+            assert np.array_equal(result.toarray(), expected.toarray())
     short = ds.mdia_array(a, dtype="float16", device=device)
     assert (short + short).dtype == "float32" and np.array_equal((short + short).toarray(), 2 * a.toarray())
     assert (A + b).format == (A + sp.dia_array(b)).format == "mdia"
 
 
-def test_what_is_no_number_stays_where_it_is(device):
+def test_nan_stays_where_it_is(device):
     a = sp.coo_array(([np.inf, -0.0, np.nan, 1], ([0, 1, 2, 3], [0, 1, 2, 4])), shape=(40, 40))
     b = sp.coo_array(([np.inf, 2.0, 5.0], ([0, 5, 39], [0, 5, 39])), shape=(40, 40))
     A, B = (ds.mdia_array(x, device=device) for x in (a, b))
-    made = (A - B).toarray()
-    assert np.isnan(made[0, 0]) and np.isnan(made[2, 2]) and np.isnan(made).sum() == 2
-    assert np.signbit((A + B).toarray()[1, 1]) and made[3, 4] == 1 and made[5, 5] == -2
+    result = (A - B).toarray()
+    assert np.isnan(result[0, 0]) and np.isnan(result[2, 2]) and np.isnan(result).sum() == 2
+    assert np.signbit((A + B).toarray()[1, 1]) and result[3, 4] == 1 and result[5, 5] == -2
 
 
-def test_what_is_scattered_is_added_by_rows(monkeypatch):
-    """No masks of thousands of diagonals on the way: of a commutator, and beside a C in csr."""
+def test_scattered_operands_are_added_by_rows(monkeypatch):
+    """No masks of thousands of diagonals on the way: of a commutator, and with a C in csr."""
     rng = np.random.default_rng(0)
     a, b, c = (sp.random_array((600, 600), density=0.002, rng=rng, format="csr") for _ in range(3))
     A, B = ds.mdia_array(a), ds.mdia_array(b)
@@ -124,13 +124,13 @@ def test_what_is_scattered_is_added_by_rows(monkeypatch):
     layout = ds.mdia_array._format
     from_csr = layout.from_csr
     monkeypatch.setattr(layout, "from_csr", lambda *x, **k: laid.append(x) or from_csr(*x, **k))
-    made = ds.matmul(narrow, narrow, ds.csr_array(c), format="csr")
+    result = ds.matmul(narrow, narrow, ds.csr_array(c), format="csr")
     assert not laid and np.allclose(
-        made.toarray(), narrow.toarray() @ narrow.toarray() + c.toarray(), rtol=0, atol=1e-13
+        result.toarray(), narrow.toarray() @ narrow.toarray() + c.toarray(), rtol=0, atol=1e-13
     )
-    made = ds.commutator(A, B)
-    assert made.format == "mdia" and len(laid) == 1  # the result
-    assert np.allclose(made.toarray(), (a @ b - b @ a).toarray(), rtol=0, atol=1e-14)
+    result = ds.commutator(A, B)
+    assert result.format == "mdia" and len(laid) == 1  # the result
+    assert np.allclose(result.toarray(), (a @ b - b @ a).toarray(), rtol=0, atol=1e-14)
     halves = [ds.mdia_array(x + x.T, symmetry="symmetric") for x in (a, b)]
     assert np.allclose(ds.anticommutator(*halves).toarray(), ((a + a.T) @ (b + b.T) + (b + b.T) @ (a + a.T)).toarray())
 
@@ -139,13 +139,13 @@ def test_the_same_bits_from_any_number_of_threads():
     a, b = (ds.mdia_array(ds.gallery.heisenberg(12) * s) for s in (0.1, 0.3))
     before = ds.get_num_threads()
     try:
-        made = []
+        result = []
         for threads in (1, 2, 5):
             ds.set_num_threads(threads)
-            made.append((a + b.T).values.copy())
+            result.append((a + b.T).values.copy())
     finally:
         ds.set_num_threads(before)
-    assert all(np.array_equal(made[0], other) for other in made[1:])
+    assert all(np.array_equal(result[0], other) for other in result[1:])
     assert abs((a + b).toarray()[:50] - 0.4 * ds.gallery.heisenberg(12).toarray()[:50]).max() < 1e-15
 
 
@@ -160,13 +160,13 @@ def test_a_sum_that_does_not_fit(monkeypatch):
 
 
 @EACH_DTYPE
-def test_what_is_infinite_times_nothing_is_no_number(device, dtype):
+def test_infinity_times_zero_is_nan(device, dtype):
     a, b = masked(70, 70, [-40, 0, 3], 0.5, 1, dtype), masked(70, 70, [-40, 3, 50], 0.5, 2, dtype)
     a.data[::7], b.data[::5], b.data[::9] = np.inf, -np.inf, np.nan
-    made = ds.mdia_array(a, device=device) * ds.mdia_array(b, device=device)
+    result = ds.mdia_array(a, device=device) * ds.mdia_array(b, device=device)
     expected = ds.csr_array(a, device=device) * ds.csr_array(b, device=device)
-    assert made.nnz == expected.nnz and np.isnan(made.toarray()).sum() > a.data[::7].size // 2
-    assert np.array_equal(made.toarray(), expected.toarray(), equal_nan=True)
+    assert result.nnz == expected.nnz and np.isnan(result.toarray()).sum() > a.data[::7].size // 2
+    assert np.array_equal(result.toarray(), expected.toarray(), equal_nan=True)
 
 
 def test_products_of_types_and_formats(device):
@@ -178,11 +178,11 @@ def test_products_of_types_and_formats(device):
         (ds.hm_array(a, device=device), B, "hm"), (A, ds.csr_array(b, device=device), "mdia"),
         (ds.csr_array(a, device=device), B, "csr"), (A, ds.array(b, format="coo", device=device), "mdia"),
     ):  # fmt: skip
-        made = X.multiply(Y)
-        assert made.format == format and made.dtype == "complex128" and np.array_equal(made.toarray(), expected)
+        result = X.multiply(Y)
+        assert result.format == format and result.dtype == "complex128" and np.array_equal(result.toarray(), expected)
     half = ds.mdia_array(squared(a[:, :70], "symmetric"), symmetry="symmetric", device=device)
-    made = half * ds.mdia_array(b[:, :70], device=device)
-    assert made.symmetry is None
-    assert np.array_equal(made.toarray(), half.toarray() * b[:, :70].toarray())
+    result = half * ds.mdia_array(b[:, :70], device=device)
+    assert result.symmetry is None
+    assert np.array_equal(result.toarray(), half.toarray() * b[:, :70].toarray())
     with pytest.raises(ValueError, match="70 x 90"):
         A.multiply(B.T)

@@ -1,5 +1,7 @@
 """C = alpha op(A) op(B) + beta C for sparse operands: all pairs of formats, kernels, dtypes and views."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,6 +10,7 @@ from cases import (
     DTYPES,
     EACH_DTYPE,
     VIEWS,
+    at_night,
     cells,
     holding,
     kernel_of,
@@ -100,26 +103,25 @@ def test_mixed_dtypes(dtype_a, dtype_b):
 
 
 @CELLS
-def test_matmul_with_transposes_alpha_beta_and_c(device, format, kernel):
+@pytest.mark.parametrize("dtype", at_night(["float64", "complex64"], before=["complex64"]))
+def test_matmul_with_transposes_alpha_beta_and_c(device, format, kernel, dtype):
     for name in holding(format, ("banded 9", "superdiagonal only", "1x1", "0x0", "nothing stored")):
-        for dtype in ("float64", "complex64"):
-            a, b = matrix(name, dtype), other(name, dtype)
-            c = matrix(name, dtype) * 2 + sp.eye_array(a.shape[0], dtype=dtype, format="csr")
-            A, B, C = (ds.array(x, format, device=device) for x in (a, b, c))
-            scalars = [(1, 1), (2, -0.5), (0, 1), (1, 0), (-0.25, None)]
-            scalars += [(1j, 0.5 - 2j)] if dtype == "complex64" else []
-            for trans_a in "NTH":
-                for trans_b in "NTH":
-                    left, right = seen(a, trans_a), seen(b, trans_b)
-                    for alpha, beta in scalars:
-                        names = {"trans_a": trans_a, "trans_b": trans_b, "alpha": alpha, "kernel": kernel}
-                        what = f"{name} {dtype} {trans_a}{trans_b} alpha={alpha} beta={beta}"
-                        D = ds.matmul(A, B, **names)
-                        check_matmul(D, left, right, what, alpha, dtype=np.dtype(dtype))
-                        D = ds.matmul(A, B, C, beta=beta, **names)
-                        check_matmul(D, left, right, what, alpha, 1 if beta is None else beta, c, np.dtype(dtype))
-            assert np.array_equal(C.toarray(), c.toarray()), "C was changed"
-            assert np.array_equal(A.toarray(), a.toarray()) and np.array_equal(B.toarray(), b.toarray())
+        a, b = matrix(name, dtype), other(name, dtype)
+        c = matrix(name, dtype) * 2 + sp.eye_array(a.shape[0], dtype=dtype, format="csr")
+        A, B, C = (ds.array(x, format, device=device) for x in (a, b, c))
+        scalars = [(1, 1), (2, -0.5), (0, 1), (1, 0), (-0.25, None)]
+        scalars += [(1j, 0.5 - 2j)] if dtype == "complex64" else []
+        for trans_a, trans_b in product("NTH", "NTH"):
+            left, right = seen(a, trans_a), seen(b, trans_b)
+            for alpha, beta in scalars:
+                names = {"trans_a": trans_a, "trans_b": trans_b, "alpha": alpha, "kernel": kernel}
+                what = f"{name} {trans_a}{trans_b} alpha={alpha} beta={beta}"
+                D = ds.matmul(A, B, **names)
+                check_matmul(D, left, right, what, alpha, dtype=np.dtype(dtype))
+                D = ds.matmul(A, B, C, beta=beta, **names)
+                check_matmul(D, left, right, what, alpha, 1 if beta is None else beta, c, np.dtype(dtype))
+        assert np.array_equal(C.toarray(), c.toarray()), "C was changed"
+        assert np.array_equal(A.toarray(), a.toarray()) and np.array_equal(B.toarray(), b.toarray())
 
 
 @pairs("format", "format_c")
@@ -131,7 +133,7 @@ def test_c_of_another_dtype_and_format(format, format_c):
 
 
 @CELLS
-def test_complex_scalars_on_real_values_keep_their_imaginary_part(device, format, kernel):
+def test_complex_scalars_on_real_values_give_complex_results(device, format, kernel):
     a = matrix("banded 9", "float64")
     A = ds.array(a, format, device=device)
     for scalars in ({"alpha": 1j}, {"alpha": 1 + 2j}, {"c": A, "beta": 1j}):
@@ -206,7 +208,7 @@ def test_scipy_operands_on_either_side(format):
 
 
 @CELLS
-def test_zeros_of_cancellation_stay_stored(device, format, kernel):
+def test_zeros_from_cancellation_stay_stored(device, format, kernel):
     a, b = np.array([[1.0, 1.0], [0, 0]]), np.array([[1.0, 0], [-1.0, 1.0]])
     C = ds.array(a, format, device=device).matmul(ds.array(b, format, device=device), kernel=kernel)
     assert np.array_equal(C.toarray(), a @ b) and C.toarray()[0, 0] == 0
@@ -239,27 +241,27 @@ def test_real_factors_meet_infinities_as_they_are(device, format, kernel):
         A, B = (ds.array(a, format, device=device) for a in (2 * np.eye(70, dtype=values), infinite))
         assert np.array_equal(A.matmul(B, kernel=kernel).to("cpu").diagonal(), expected)
         assert np.array_equal(A.matmul(B.conj(), kernel=kernel).to("cpu").diagonal(), expected.conj())
-        if values == "float64":  # a narrower operand stands on the left
+        if values == "float64":  # a narrower left operand
             assert np.array_equal(B.matmul(A, kernel=kernel).to("cpu").diagonal(), expected)
 
 
 @cells("matmul", devices=["cpu"])
-def test_same_bits_for_any_number_of_threads(device, format, kernel):
-    for dtype in DTYPES:
-        a = ds.gallery.random_diagonals(1000, 40, seed=3, dtype=dtype)
-        A = ds.array(a, format)
-        for left, right in ((A, A), (A.T, A), (A, A.H)):
-            results = set()
-            for threads in (1, 2, 3, 4):
-                ds.set_num_threads(threads)
-                C = left.matmul(right, kernel=kernel_of(left, kernel, "matmul"))
-                results.add((C.asformat("hm") if format == "dia" else C).values.tobytes())
-            assert len(results) == 1, dtype
+@EACH_DTYPE
+def test_same_bits_for_any_number_of_threads(device, format, kernel, dtype):
+    a = ds.gallery.random_diagonals(1000, 40, seed=3, dtype=dtype)
+    A = ds.array(a, format)
+    for left, right in ((A, A), (A.T, A), (A, A.H)):
+        results = set()
+        for threads in (1, 2, 3, 4):
+            ds.set_num_threads(threads)
+            C = left.matmul(right, kernel=kernel_of(left, kernel, "matmul"))
+            results.add((C.asformat("hm") if format == "dia" else C).values.tobytes())
+        assert len(results) == 1
 
 
 @CELLS
 def test_random_diagonals_across_blocks(device, format, kernel):
-    """More rows than a task takes, and diagonals that start and end inside tiles."""
+    """More rows than one task processes, and diagonals that start and end inside tiles."""
     for dtype in ("float64", "complex64"):
         a = sp.csr_array(ds.gallery.random_diagonals(700, 25, seed=4, dtype=dtype))
         b = sp.csr_array(ds.gallery.random_diagonals(700, 17, reach=0.9, seed=5, dtype=dtype))
@@ -283,8 +285,8 @@ def test_a_product_that_cdm_does_not_hold_is_hm(device):
     square, tall = np.arange(25.0).reshape(5, 5), np.arange(15.0).reshape(5, 3)
     A, B = ds.cdm_array(square, device=device), ds.dia_array(tall, device=device)
     plan = ds.plan_matmul(A, B)
-    for made in (A @ B, plan(), ds.matmul(A, B), ds.matmul(A, B, c=B, beta=2.0) - 2 * B):
-        assert made.format == "hm" and np.array_equal(made.toarray(), square @ tall)
+    for result in (A @ B, plan(), ds.matmul(A, B), ds.matmul(A, B, c=B, beta=2.0) - 2 * B):
+        assert result.format == "hm" and np.array_equal(result.toarray(), square @ tall)
     assert plan.format == "hm" and ds.forecast("matmul", A, B).result_nbytes == (A @ B).nbytes
     with raises(ValueError, "CDM", "square", "5 x 3"):
         ds.matmul(A, B, format="cdm")

@@ -1,4 +1,4 @@
-"""Products of csr on the CPU: the structure of the result, columns far apart, and the memory that they take."""
+"""Products of csr on the CPU: the structure of the result, columns far apart, and their memory."""
 
 import sys
 
@@ -13,7 +13,7 @@ import diagsparse as ds
 
 @pytest.mark.parametrize("cols", [1, 63, 64, 65, 4096, 4097, 300_000, 2_000_000])
 def test_columns_of_a_product_however_far_apart(cols):
-    """Rows with few columns, many, and all of a stretch: each way to put them in order."""
+    """Rows with few columns, many, and consecutive ones: each way to sort them."""
     rng = np.random.default_rng(cols)
     a = sp.csr_array(sp.random_array((40, 60), density=0.1, rng=rng))
     b = sp.lil_array((60, cols))
@@ -58,7 +58,7 @@ def test_rows_of_a_product_that_follow_the_row_before(broken):
 
 @EACH_DTYPE
 def test_few_entries_in_many_columns(dtype):
-    """Where columns are far more than entries, no table of them is made."""
+    """Where columns are far more than entries, no table of them is allocated."""
     rng = np.random.default_rng(4)
     n = 2**31 - 1
     a = sp.csr_array(rng.integers(-3, 4, (40, 30)).astype(dtype))
@@ -69,11 +69,11 @@ def test_few_entries_in_many_columns(dtype):
     A, B = ds.csr_array(a), ds.csr_array(b)
     C = A @ B
     assert C.shape == (40, n) and ds.forecast("matmul", A, B).workspace_nbytes < 10**6
-    made, expected = C.to_scipy("csr"), a.toarray() @ dense
+    result, expected = C.to_scipy("csr"), a.toarray() @ dense
     for i in range(40):
-        row = slice(made.indptr[i], made.indptr[i + 1])
+        row = slice(result.indptr[i], result.indptr[i + 1])
         full = np.zeros(60, dtype)
-        full[np.searchsorted(columns, made.indices[row])] = made.data[row]
+        full[np.searchsorted(columns, result.indices[row])] = result.data[row]
         assert np.array_equal(full, expected[i])
     before = C.values.copy()
     ds.plan_matmul(A, B)(out=C, alpha=2, beta=-1)
@@ -97,17 +97,17 @@ def test_the_forecast_of_a_product_is_its_peak(operands):
             return 1024 * int(next(line for line in lines if line.startswith(what)).split()[1])
     A, B = map(ds.csr_array, ({operands}))
     ds.csr_array(np.eye(50)) @ ds.csr_array(np.eye(50))
-    told = ds.forecast("matmul", A, B).total_nbytes
+    forecast = ds.forecast("matmul", A, B).total_nbytes
     ds.hm_array((np.ones(1), [0]), shape=(40_000_000,) * 2, period=1).unpacked()  # no freed block is left to be reused
     before = resident("VmRSS")
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the peak begins here
     C = A @ B
-    print(resident("VmHWM") - before, told)
+    print(resident("VmHWM") - before, forecast)
     """)
     except AssertionError as error:
         if "clear_refs" in str(error):
             pytest.skip("the peak cannot be reset here")
         raise
-    peak, told = map(int, out.split())
-    assert peak <= told + 8e6, (peak, told)
+    peak, forecast = map(int, out.split())
+    assert peak <= forecast + 8e6, (peak, forecast)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import EACH_DTYPE, to_device, to_host
+from cases import EACH_DIAGONAL, EACH_DTYPE, to_device, to_host
 from masked import SYMMETRIES, masked, squared
 
 import diagsparse as ds
@@ -11,7 +11,7 @@ import diagsparse as ds
 
 @pytest.mark.parametrize("fill", [0.04, 0.5, 1.0])
 @EACH_DTYPE
-def test_products_store_what_is_reached(device, dtype, fill):
+def test_products_store_every_element_that_is_reached(device, dtype, fill):
     """C stores exactly the positions in the product of the patterns, even if values cancel."""
     a = masked(150, 171, [-149, -64, -33, -1, 0, 2, 31, 32, 100, 170], fill, 1, dtype)
     b = masked(171, 97, [-170, -96, -40, -32, 0, 1, 7, 64, 96], fill, 2, dtype)
@@ -54,7 +54,7 @@ def test_one_half_is_read_as_it_is(device, dtype, symmetry):
     assert copied.symmetry == symmetry and np.array_equal(copied.toarray(), 2 * a.toarray())
 
 
-def test_what_breaks_the_symmetry_is_refused(device):
+def test_values_that_break_the_symmetry_are_refused(device):
     a = masked(40, 40, [0, 3, 35], 0.8, 5, "complex128")
     for symmetry in SYMMETRIES:
         with pytest.raises(ValueError, match=r"symmetric|Hermitian"):
@@ -68,7 +68,7 @@ def test_what_breaks_the_symmetry_is_refused(device):
     assert np.array_equal(A.toarray(), before)
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 def test_products_with_diagonals_are_hollow(device, format):
     a, b = masked(70, 70, [-5, 0, 33], 0.5, 6), masked(70, 70, [-40, 1, 2], 1.0, 7)
     A, B = ds.mdia_array(a, device=device), ds.array(b, format, device=device)
@@ -87,7 +87,7 @@ def test_products_with_diagonals_are_hollow(device, format):
         assert np.array_equal(ds.commutator(left, right).toarray(), (x @ y - y @ x).toarray())
 
 
-def test_infinities_meet_what_is_stored_alone(device):
+def test_infinities_meet_only_stored_values(device):
     a, b = masked(100, 100, [-50, -1, 0, 32, 40], 0.5, 8), masked(100, 100, [-33, 0, 1, 90], 0.5, 9)
     a.data[[3, 50]], b.data[[7, 60]] = np.inf, np.nan
     x = np.ones(100)
@@ -146,7 +146,7 @@ def test_any_set_of_diagonals(device, seed):
         assert np.array_equal(to_host(A.T @ to_device(y, device)), a.T @ y)
 
 
-def test_products_of_nearly_empty_diagonals_are_made_as_csr(device):
+def test_products_of_nearly_empty_diagonals_are_computed_as_csr(device):
     full, empty = masked(500, 500, [-40, 0, 3], 0.5), masked(500, 500, [-40, 0, 3], 0.02)
     A, B = ds.mdia_array(full, device=device), ds.mdia_array(empty, device=device)
     assert (A @ A).format == ds.plan_matmul(A, A).format == "mdia"
@@ -164,14 +164,14 @@ def test_forecasts_of_masks():
         ds.mdia_array(ds.csr_array(a), max_bytes=10_000)
 
 
-def test_parts_that_do_not_fit():
+def test_arrays_that_do_not_fit():
     A = ds.mdia_array(masked(50, 45, [-49, -2, 0, 1, 44], 0.8))
     values, offsets, mask, begins = A.parts().values()
 
-    def made(**new):
+    def build(**new):
         return ds.mdia_array(A.parts() | new, shape=A.shape)
 
-    assert np.array_equal(made().toarray(), A.toarray())
+    assert np.array_equal(build().toarray(), A.toarray())
     for new, words in (
         ({"offsets": offsets[::-1].copy()}, "ascending"),
         ({"offsets": offsets + 1}, "outside of a 50 x 45 matrix"),
@@ -185,23 +185,23 @@ def test_parts_that_do_not_fit():
         ({"mirrored": np.array([7], np.uint8)}, "expected 0 to 2"),
     ):
         with pytest.raises(ValueError, match=words):
-            made(**new)
+            build(**new)
     square = ds.mdia_array(masked(45, 45, [-2, 0, 1], 0.8))
     for mirrored, words in ((0, "mirrored is 0"), (1, "upper half")):
         with pytest.raises(ValueError, match=words):
             ds.mdia_array(square.parts() | {"mirrored": np.array([mirrored], np.uint8)}, shape=square.shape)
     with pytest.raises((ValueError, TypeError), match="mask"):
-        made(mask=mask.astype("float64"))
+        build(mask=mask.astype("float64"))
 
 
 @pytest.mark.parametrize("symmetry", SYMMETRIES)
 @EACH_DTYPE
-def test_one_half_of_a_square_is_made(device, dtype, symmetry):
+def test_one_triangle_of_a_square_is_computed(device, dtype, symmetry):
     """Of a matrix S that is its own transpose S S is so too, and S conj(S) its own adjoint; and the other way round."""
     a = squared(masked(90, 90, [-70, -32, 0, 1, 33], 0.6, 11, dtype), symmetry)
     A = ds.mdia_array(a, symmetry=symmetry, device=device)
     other = {"symmetric": "hermitian", "hermitian": "symmetric"}[symmetry]
-    for left, right, expected, made in (
+    for left, right, expected, result in (
         (A, A, a @ a, symmetry),
         (A.T, A.T, a.T @ a.T, symmetry),
         (A, A.conj(), a @ a.conj(), other if dtype[0] == "c" else symmetry),
@@ -209,7 +209,7 @@ def test_one_half_of_a_square_is_made(device, dtype, symmetry):
     ):
         plan = ds.plan_matmul(left, right)
         for C in (left @ right, plan(), plan(out=plan())):
-            assert C.symmetry == made and C.format == "mdia" and np.array_equal(C.toarray(), expected.toarray())
+            assert C.symmetry == result and C.format == "mdia" and np.array_equal(C.toarray(), expected.toarray())
             assert C.values.size < C.nnz == np.count_nonzero(abs(a).toarray() @ abs(a).toarray())
         assert (plan.shape, plan.nnz, plan.nbytes) == (C.shape, C.nnz, C.nbytes)
         assert plan.offsets.tolist() == C.offsets.tolist()
@@ -255,7 +255,7 @@ def test_one_half_by_the_word_of_who_asks(device):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_shares_of_a_transpose_and_of_one_half_keep_to_themselves(seed):
+def test_threads_write_to_separate_parts_of_transposes_and_triangles(seed):
     """Chunks of a matrix write no element of y of another thread, even if their blocks are empty."""
     rng, n = np.random.default_rng(seed), 1 << 17
     i = np.arange(n - 1000)

@@ -1,6 +1,6 @@
 """Planned products with dense operands on a device: the shorter way of a repeated call checks as much as the first.
 
-The CPU's core stands in for a GPU's here; at the end the same on a GPU.
+The CPU's core substitutes for the GPU's here; at the end the same on a GPU.
 """
 
 import types
@@ -70,7 +70,7 @@ def checked(monkeypatch):
 
 
 @pytest.mark.parametrize("op", VIEWS)
-def test_operands_that_lie_like_the_last_ones_are_checked_once(op, checked):
+def test_operands_laid_out_like_the_last_ones_are_checked_once(op, checked):
     a, plan = seen(matrix(NAME), op), planned(op)
     memory = numbers(2 * N)
     wide = numbers(N, 6)
@@ -109,7 +109,7 @@ def test_factors_and_streams_of_repeated_calls(monkeypatch, checked):
     assert len(asked) == 4 and len(checked) == 2, "the first one, and a factor that is no plain number"
 
 
-def test_what_is_wrong_is_still_refused_after_what_was_right():
+def test_invalid_operands_are_refused_after_valid_ones():
     plan = planned()
     x, out = OnDevice(numbers(N)), OnDevice(numbers(N))
     plan(x, out=out)
@@ -157,7 +157,7 @@ def test_repeated_calls_on_a_gpu(library, format):
 @pytest.mark.gpu
 @pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
 @pytest.mark.parametrize("library", ["cupy", "torch"])
-def test_native_repeats_ask_what_the_first_call_asked(library):
+def test_native_repeats_check_what_the_first_call_checked(library):
     """Arrays that lie another way go through all checks again, and what has to be resolved first is."""
     theirs, a, plan = libraries.load(library), matrix(NAME), ds.plan_matvec(on_gpu(NAME, "hm"))
     x = numbers(N)
@@ -202,12 +202,12 @@ def test_native_repeats_ask_what_the_first_call_asked(library):
         again()
         with raises(TypeError, "gradient"):
             plan(given.clone().requires_grad_(), out=out)
-        turned = (given + 1j * given).conj()
-        made = theirs.empty_like(turned)
-        for values in (turned.resolve_conj(), turned.resolve_conj(), turned.resolve_conj(), turned):
-            plan(values, out=made)
-            assert np.allclose(made.cpu().numpy(), a @ (x - 1j * x), rtol=1e-12)
-        negative = turned.imag
+        conjugate = (given + 1j * given).conj()
+        result = theirs.empty_like(conjugate)
+        for values in (conjugate.resolve_conj(), conjugate.resolve_conj(), conjugate.resolve_conj(), conjugate):
+            plan(values, out=result)
+            assert np.allclose(result.cpu().numpy(), a @ (x - 1j * x), rtol=1e-12)
+        negative = conjugate.imag
         for values in (negative.contiguous(), negative.contiguous(), negative.contiguous(), theirs._neg_view(given)):
             plan(values, out=out)
             assert np.allclose(out.cpu().numpy(), a @ -x, rtol=1e-12)

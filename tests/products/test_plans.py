@@ -58,17 +58,17 @@ def test_sizes_are_exact_before_any_arithmetic(format):
 
 @pairs("format", "target")
 def test_forecast_of_a_product_in_a_format(format, target):
-    """Exact; for a diagonal product asked for entry by entry the most that can come out."""
+    """Exact; for a product of diagonals in a format of entries, an upper bound."""
     A = ours("random diagonals 127", format)
-    told = ds.forecast("matmul", A, A, format=target)
+    forecast = ds.forecast("matmul", A, A, format=target)
     actual = A.matmul(A, format=target).nbytes
     if target in DIAGONAL or format not in DIAGONAL:
-        assert told.result_nbytes == actual
+        assert forecast.result_nbytes == actual
     else:
-        assert actual <= told.result_nbytes
-    assert told.total_nbytes == told.result_nbytes + told.workspace_nbytes
+        assert actual <= forecast.result_nbytes
+    assert forecast.total_nbytes == forecast.result_nbytes + forecast.workspace_nbytes
     plan = ds.plan_matmul(A, A, format=target)
-    assert plan.nbytes == told.result_nbytes and plan().format == plan.format == target
+    assert plan.nbytes == forecast.result_nbytes and plan().format == plan.format == target
 
 
 @pairs("format", "target")
@@ -77,12 +77,12 @@ def test_forecast_of_a_conversion(format, target):
         for dtype in ("float32", "complex128"):
             A = ours(name, format, dtype)
             for view in (A, A.T, A.H):
-                told, made = ds.forecast("convert", view, format=target), view.asformat(target, copy=True)
+                forecast, result = ds.forecast("convert", view, format=target), view.asformat(target, copy=True)
                 if format in DIAGONAL and target not in DIAGONAL:  # stored zeros are dropped there
-                    assert made.nbytes <= told.result_nbytes, name
+                    assert result.nbytes <= forecast.result_nbytes, name
                 else:
-                    assert made.nbytes == told.result_nbytes, name
-                assert ds.memory_report(view)[target] == told.result_nbytes, name
+                    assert result.nbytes == forecast.result_nbytes, name
+                assert ds.memory_report(view)[target] == forecast.result_nbytes, name
     A = ours("wide 20 x 70", format) if format != "cdm" else ours("banded 9", format)
     report = ds.memory_report(A)
     assert list(report) == ds.formats()
@@ -105,12 +105,12 @@ def test_reuse_with_new_values(device, format, kernel, dtype):
             assert plan.kernel in ({kernel, other} if dtype in MULTIPLIES.get(kernel, DTYPES) else {other})
             check_matmul(plan(), left, a, f"{name} {op}")
             out = None
-            for turn in range(3):
-                a2, b2 = renewed(a, turn, "a"), renewed(a, turn, "b")
+            for round_ in range(3):
+                a2, b2 = renewed(a, round_, "a"), renewed(a, round_, "b")
                 A2, B2 = ds.array(a2, format, device=device), ds.array(b2, format, device=device)
                 C = plan(view(A2), B2, out=out)
                 assert out is None or C is out
-                check_matmul(C, seen(a2, op), b2, f"{name} {op}, values {turn}")
+                check_matmul(C, seen(a2, op), b2, f"{name} {op}, values {round_}")
                 out = C
                 check_matmul(plan(view(A2)), seen(a2, op), a, f"{name} {op}, only A is new")
                 check_matmul(plan(None, B2), left, b2, f"{name} {op}, only B is new")
@@ -133,7 +133,7 @@ def test_a_product_is_added_to_out(format):
 @MULTIPLIED
 @pytest.mark.parametrize("planned", DTYPES)
 def test_new_values_of_another_dtype(format, planned):
-    """The result has the dtype of the values that are given, not of those that the plan was made with."""
+    """The result has the dtype of the values that are given, not of those that it was planned for."""
     a = matrix("random diagonals 127", planned)
     options = (
         {"offsets": ds.hm_array(a).offsets[::2]} if format == "qband" else {}
@@ -163,12 +163,12 @@ def test_another_structure_is_refused_and_out_left_alone(format):
     if format not in DIAGONAL:
         wrong = wrong[:6]
     for options in wrong:
-        kept = {"out": out} | options
-        values = None if kept["out"]._op else kept["out"].values.tobytes()
+        arguments = {"out": out} | options
+        values = None if arguments["out"]._op else arguments["out"].values.tobytes()
         with pytest.raises((ValueError, TypeError), match=r"plan|A|out"):
-            plan(kept.get("a2"), kept.get("b2"), out=kept["out"])
+            plan(arguments.get("a2"), arguments.get("b2"), out=arguments["out"])
         assert out.values.tobytes() == before
-        assert values is None or kept["out"].values.tobytes() == values
+        assert values is None or arguments["out"].values.tobytes() == values
     with pytest.raises(TypeError, match="ndarray"):
         plan(np.eye(127))
     with pytest.raises(TypeError, match="ndarray"):
@@ -185,7 +185,7 @@ def test_out_of_another_shape_with_the_same_arrays_is_refused():
 
 
 @FORMATS
-def test_out_takes_what_an_earlier_call_returned(format):
+def test_out_accepts_the_result_of_an_earlier_call(format):
     a = matrix("random diagonals 127")
     A = ds.array(a, format)
     for target in (None, *ds.formats()):
@@ -198,7 +198,7 @@ def test_out_takes_what_an_earlier_call_returned(format):
 
 @FORMATS
 def test_out_that_is_an_operand_is_refused(format):
-    """A dense matrix is of the structure of its square: out= could be taken, and would spoil the product."""
+    """A dense matrix has the structure of its square, so it could be used as out=, which would give a wrong product."""
     a = matrix("dense 9").copy()
     options = {"offsets": range(-8, 9)} if format == "qband" else {}
     A, B = make(format, a, **options), make(format, renewed(a, "b"), **options)
@@ -280,7 +280,7 @@ def test_max_bytes_of_a_conversion_from_scipy(format):
 
 
 def test_the_bytes_of_a_product_by_diagonals_in_another_format():
-    """Products of zeros are dropped when diagonals become rows: their forecast is the most that can come out."""
+    """Products of zeros are dropped when diagonals become rows: their forecast is an upper bound."""
     values = np.ones(20)
     A = ds.array(sp.diags_array([values, values], offsets=[0, 3]), "qband")
     B = ds.array(sp.diags_array([values, values], offsets=[0, -4]), "qband")

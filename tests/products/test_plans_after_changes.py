@@ -1,4 +1,4 @@
-"""A plan multiplies what its operands are at the call, or says that it needs to be made anew."""
+"""A plan multiplies what its operands are at the call, or says that a new one is needed."""
 
 import threading
 
@@ -134,7 +134,7 @@ def test_methods_that_lay_a_matrix_out_anew(format, operands):
         A = ours(format)
         plan, before = planned(A, operands)[0], A._matrix
         change(A)
-        if A._matrix is before:  # its layout has a place for all of it
+        if A._matrix is before:  # its layout can store all of it
             assert np.allclose(plan().toarray(), planned(A, operands)[1]())
             continue
         with raises(ValueError, "plan", "structure", "make a new plan"):
@@ -172,7 +172,7 @@ def test_plans_of_products_with_vectors_follow(format, view):
     if format in INDEXED:
         write_indices(A)
         assert np.allclose(plan(X), seen() @ X)
-    if view == "A":  # views of a matrix that was laid out anew stay as they are
+    if view == "A":  # views of a matrix whose layout has changed do not follow
         insert_diagonal(A)
         assert np.allclose(plan(X), seen() @ X)
 
@@ -224,7 +224,7 @@ def test_operands_of_cupy_are_copied(format):
     check_that_plans_do_not_follow(S, ours("csr").to("cuda"))
 
 
-def test_operands_that_are_multiplied_as_they_are_keep_no_copies():
+def test_operands_that_need_no_conversion_are_not_copied():
     A = ours("csr")
     as_it_is, converted = ds.plan_matmul(A, A), ds.plan_matmul(A, A.T)
     once = ds.forecast("matmul", A, A.T).workspace_nbytes
@@ -233,7 +233,7 @@ def test_operands_that_are_multiplied_as_they_are_keep_no_copies():
 
 
 @pytest.mark.parametrize("operand", ["transposed csr", "symmetric hm", "hm by csr"])
-def test_new_values_that_do_not_fit_beside_those_of_the_last_call(operand, monkeypatch):
+def test_new_values_that_do_not_fit_next_to_those_of_the_last_call(operand, monkeypatch):
     A = ours("csr").T if operand == "transposed csr" else ds.hm_array(ds.gallery.tridiagonal(N))
     A = A.asformat("hm", symmetry="symmetric") if operand == "symmetric hm" else A
     B = ours("csr") if operand == "hm by csr" else A
@@ -250,7 +250,7 @@ def test_new_values_that_do_not_fit_beside_those_of_the_last_call(operand, monke
     assert np.allclose(plan(out=out).toarray(), A.toarray() @ B.toarray())
 
 
-def test_threads_share_a_plan_of_converted_operands():
+def test_threads_use_one_plan_of_converted_operands():
     A = ours("csc")
     plan, expected = planned(A, "A A.T")
     A *= 2

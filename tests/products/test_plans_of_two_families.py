@@ -56,9 +56,9 @@ def test_elements_become_zero_and_cease_to_be(format, other, device):
         stored = out.values.shape
         for value in (0.0, 3.0, 0.0, -2.0):
             set_diagonal(A, value)
-            for made in (plan(), plan(out=out), plan(a, b), plan(alpha=1.0)):
-                assert np.allclose(made.toarray(), dense(a, b)), value
-                assert made.format == out.format
+            for result in (plan(), plan(out=out), plan(a, b), plan(alpha=1.0)):
+                assert np.allclose(result.toarray(), dense(a, b)), value
+                assert result.format == out.format
         A.values = 0
         assert not plan().toarray().any() and not plan(out=out).toarray().any() and out.values.shape == stored
 
@@ -107,5 +107,5 @@ def test_operands_of_other_types_that_store_fewer_elements(format, dtype):
         plan = ds.plan_matmul(A.astype(planned), B)
         A2 = A.astype(other)
         A2.setdiag(0.0)
-        made = plan(A2)
-        assert made.dtype == np.result_type(other, B.dtype) and np.allclose(made.toarray(), dense(A2, B))
+        result = plan(A2)
+        assert result.dtype == np.result_type(other, B.dtype) and np.allclose(result.toarray(), dense(A2, B))

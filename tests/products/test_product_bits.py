@@ -1,4 +1,4 @@
-"""The bits of A B: the same for any number of threads, on any run and in any stream, whatever path a kernel takes."""
+"""The bits of A B: the same for any number of threads, on any run and in any stream, for every branch of a kernel."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import diagsparse as ds
 
 THREADS = (1, 2, 3, 8, 16)
 N = 40_000  # more columns than csr sums a row in without asking for the entries of its task
-OFFSETS = {  # so many entries in a row of A A that csr takes another path, from some number of threads on
+OFFSETS = {  # enough entries in a row of A A that csr uses another branch from some number of threads on
     "a few diagonals": (100, -16_000, 28_000),
     "a dozen": (1, 2, 3000, 9000, -12_000, -21_000, 25_000, 33_000),
 }
@@ -27,9 +27,9 @@ def far_apart(offsets, dtype, seed=0):
     return sp.diags_array(values, offsets=offsets, shape=(N, N)).tocsr().astype(dtype)
 
 
-def bits(made):
+def bits(result):
     """Return the bits of what is stored, of a matrix on any device."""
-    parts = made.to("cpu").parts()
+    parts = result.to("cpu").parts()
     return b"".join(parts[name].tobytes() for name in sorted(parts))
 
 

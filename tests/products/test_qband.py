@@ -10,7 +10,7 @@ import diagsparse as ds
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
-def test_a_long_row_and_a_dense_column_beside_the_bands(device, dtype):
+def test_a_long_row_and_a_dense_column_outside_of_the_bands(device, dtype):
     """Both are longer than two chunks of a row; all sums are exact."""
     m, n = 4500, 5000
     rng = np.random.default_rng(0)
@@ -33,7 +33,7 @@ def test_a_long_row_and_a_dense_column_beside_the_bands(device, dtype):
 
 
 def test_infinities_meet_the_zeros_of_the_bands(device):
-    """A zero place on a diagonal of the bands is stored: times infinity it is NaN, as in dia; in csr it is nothing."""
+    """A zero on a diagonal of the bands is stored: times infinity it is NaN, as in dia; in csr it is nothing."""
     a, b, x = np.eye(70) + np.eye(70, k=1), np.eye(70), np.ones(70)
     a[30, 30], a[50, 2], b[30, 30], x[30] = 0, 3, np.inf, np.inf
     A, C = ds.qband_array(a, offsets=[0, 1], device=device), ds.csr_array(a, device=device)
@@ -73,17 +73,17 @@ def test_a_large_rest_multiplies_as_csr():
         plan = ds.plan_matmul(A, B)
         C = A @ B
         assert C.format == plan.format == ds.matmul(A, B, out=C).format == format
-        made = [C, A @ B, plan(), plan(out=plan()), plan(A, B), ds.matmul(A, B, sp.csr_array(expected), beta=0)]
+        result = [C, A @ B, plan(), plan(out=plan()), plan(A, B), ds.matmul(A, B, sp.csr_array(expected), beta=0)]
         out = ds.matmul(A, B, format="qband")
-        made += [out, ds.matmul(A, B, out=out), ds.plan_matmul(A, B, format="qband")()]
-        made += [ds.matmul(A, B, kernel=kernel) for kernel in A.kernels("matmul")]
-        assert all(np.array_equal(D.toarray(), expected) for D in made)
-        assert [D.format for D in made[6:]] == ["qband"] * (3 + len(A.kernels("matmul")))
+        result += [out, ds.matmul(A, B, out=out), ds.plan_matmul(A, B, format="qband")()]
+        result += [ds.matmul(A, B, kernel=kernel) for kernel in A.kernels("matmul")]
+        assert all(np.array_equal(D.toarray(), expected) for D in result)
+        assert [D.format for D in result[6:]] == ["qband"] * (3 + len(A.kernels("matmul")))
         assert np.array_equal((B.T @ A.T).toarray(), expected.T)
 
 
-def test_scaled_rows_and_columns_keep_the_bands(device):
-    """So a plan takes them."""
+def test_scaled_rows_and_columns_preserve_the_bands(device):
+    """So a plan accepts them."""
     a = sp.csr_array(sp.eye_array(60) + sp.eye_array(60, k=3) + sp.random_array((60, 60), density=0.03, rng=0))
     A, scale = ds.qband_array(a, offsets=[0], device=device), np.arange(1.0, 61)
     plan = ds.plan_matmul(A, A, format="qband")
@@ -92,8 +92,8 @@ def test_scaled_rows_and_columns_keep_the_bands(device):
         np.testing.assert_allclose(plan(scaled, A).toarray(), (sp.csr_array(exact) @ a).toarray(), rtol=1e-14)
 
 
-def test_the_rule_follows_what_lies_beside_the_bands():
-    """Of a plan that is kept csr pays from fewer products beside the bands on than of one product."""
+def test_the_rule_depends_on_entries_outside_of_the_bands():
+    """With a reused plan, csr is worth it from fewer products outside of the bands on than for a single product."""
     a = ds.qband_array(ds.gallery.quasi_band(400, 5.0, 82.0, seed=0))
     assert (a @ a).format == "qband" and ds.plan_matmul(a, a).format == "csr"
 

@@ -71,16 +71,16 @@ LEAVE = {  # operations whose result is a number, a state or dense
 @pytest.mark.parametrize("group", ["diagsparse", "diagsparse-host"])
 @pytest.mark.parametrize("name", STAY)
 def test_results_stay(name, group):
-    made = STAY[name](A.to(group), B.to(group))
-    assert type(made.data) is data.to.parse(group).sparse
-    assert same(made, STAY[name](A, B)) and made.data.to_array().dtype == complex
+    result = STAY[name](A.to(group), B.to(group))
+    assert type(result.data) is data.to.parse(group).sparse
+    assert same(result, STAY[name](A, B)) and result.data.to_array().dtype == complex
 
 
 @pytest.mark.parametrize("group", ["diagsparse", "diagsparse-host"])
 @pytest.mark.parametrize("name", LEAVE)
 def test_other_results(name, group):
-    made, expected = LEAVE[name](A.to(group), B.to(group)), LEAVE[name](A, B)
-    assert type(made) is type(expected) and same(made, expected, 1e-10)
+    result, expected = LEAVE[name](A.to(group), B.to(group)), LEAVE[name](A, B)
+    assert type(result) is type(expected) and same(result, expected, 1e-10)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -88,8 +88,8 @@ def test_other_results(name, group):
 def test_dense_blocks_of_both_orders(shape, order):
     x = data.Dense(np.asarray(np.random.default_rng(0).normal(size=shape) + 1j, order=order))
     a = (1j * A.to("diagsparse")).data
-    for made in (data.matmul(a, x, 2j), data.transpose(data.matmul(data.transpose(x), data.transpose(a), 2j))):
-        assert np.allclose(made.to_array(), -2 * A.full() @ x.to_array())
+    for result in (data.matmul(a, x, 2j), data.transpose(data.matmul(data.transpose(x), data.transpose(a), 2j))):
+        assert np.allclose(result.to_array(), -2 * A.full() @ x.to_array())
     assert shape[1] == 1 or data.matmul(a, x).fortran == x.fortran == (order == "F")
     dagger = data.matmul_dag(data.adjoint(x), a, 2j)
     assert np.allclose(dagger.to_array(), x.to_array().conj().T @ A.full().conj().T * 2)
@@ -128,8 +128,8 @@ to.add_conversions([
 ])
 a, x = qutip.Qobj([[2 + 1j]]).data, qutip.Qobj([[0.6 + 0.8j]]).data
 for other in (layers.layer.Sparse, layers.HostDense):
-    made = [expect(to(other, a), to(Later, x)), expect(to(Later, a), to(other, x))]
-    assert np.allclose(made, 2 + 1j), (other, made)
+    values = [expect(to(other, a), to(Later, x)), expect(to(Later, a), to(other, x))]
+    assert np.allclose(values, 2 + 1j), (other, values)
 """
 
 
@@ -149,7 +149,7 @@ def test_superoperators():
 
 @pytest.mark.parametrize("format", ["hm", "dia", "cdm", "mdia", "csr", "sell", "qband"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-def test_a_matrix_keeps_its_format_and_type(format, dtype):
+def test_format_and_type_are_preserved(format, dtype):
     matrix = ds.array(ds.gallery.banded(12, 1, 2, seed=0), format, dtype=dtype)
     H = -1j * qutip.Qobj(matrix)
     assert matrix_of(H).format == format and matrix_of(H).dtype == dtype and H.data.factor == -1j
@@ -169,9 +169,9 @@ def test_packed_matrices_stay_packed():
 
 def test_real_and_imaginary_operators_are_stored_as_real_ones():
     H, _ = chain(4)
-    for factor, kept in ((1, 1), (-1j, 1j)):
+    for factor, expected_factor in ((1, 1), (-1j, 1j)):
         ours = (factor * H).to("diagsparse")
-        assert matrix_of(ours).dtype == np.float64 and ours.data.factor == kept and same(ours, factor * H)
+        assert matrix_of(ours).dtype == np.float64 and ours.data.factor == expected_factor and same(ours, factor * H)
     assert matrix_of((-1j * H.to("diagsparse")) + (0.5j * H.to("diagsparse"))).dtype == np.float64
     assert matrix_of((H + 1j * layers.spin("z", 0, 4)).to("diagsparse")).dtype == np.complex128
 
@@ -187,7 +187,7 @@ def test_results_take_the_format_of_the_fewest_bytes():
     assert matrix_of(both).format == "csr"
 
 
-def test_copies_share_nothing_and_operators_do_not_change():
+def test_copies_are_independent_and_operators_do_not_change():
     matrix = ds.hm_array(ds.gallery.tridiagonal(6))
     H = qutip.Qobj(matrix)
     again, before = H.copy(), H.full()

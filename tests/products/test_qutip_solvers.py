@@ -52,10 +52,10 @@ def test_sesolve_on_a_spin_chain(method, group, no_conversions):
     solver = qutip.SESolver(ours, options=options)
     state = psi.to(group if method in OWN else "dense")
     products = no_conversions()
-    made = solver.run(state, TIMES, e_ops=e_ops)
-    assert len(products) > 20 and close(made, expected)
+    result = solver.run(state, TIMES, e_ops=e_ops)
+    assert len(products) > 20 and close(result, expected)
     if method in OWN:
-        assert all(type(state.data) is data.to.parse(group).dense for state in made.states)
+        assert all(type(state.data) is data.to.parse(group).dense for state in result.states)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -69,8 +69,8 @@ def test_mesolve_on_a_damped_oscillator(more, group, no_conversions):
     solver = qutip.MESolver(ours, [c.to(group) for c in c_ops], options=options)
     state = psi.to("dense" if more.get("matrix_form") else group)
     products = no_conversions()
-    made = solver.run(state, TIMES, e_ops=e_ops)
-    assert len(products) > 20 and close(made, expected)
+    result = solver.run(state, TIMES, e_ops=e_ops)
+    assert len(products) > 20 and close(result, expected)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -121,13 +121,13 @@ def test_monte_carlo_and_steady_states():
     ours, c = H.to("diagsparse"), (0.8 * a).to("diagsparse")
     number = a.dag() * a
     options = QUIET | {"map": "serial"}
-    made = qutip.mcsolve(ours, psi, TIMES, [c], e_ops=[number.to("diagsparse")], ntraj=5, seeds=1, options=options)
+    result = qutip.mcsolve(ours, psi, TIMES, [c], e_ops=[number.to("diagsparse")], ntraj=5, seeds=1, options=options)
     expected = qutip.mcsolve(H, psi, TIMES, [0.8 * a], e_ops=[number], ntraj=5, seeds=1, options=options)
-    assert same(made.expect[0], expected.expect[0], 1e-3)
+    assert same(result.expect[0], expected.expect[0], 1e-3)
     assert same(qutip.steadystate(ours, [c]), qutip.steadystate(H, [0.8 * a]), 1e-8)
 
 
-def test_operators_that_are_made_in_our_layer():
+def test_operators_that_are_created_in_our_layer():
     with qutip.CoreOptions(default_dtype="diagsparse"):
         a, psi = qutip.destroy(6), qutip.basis(6, 2)
         assert type((a.dag() * a).data) is layer.Sparse and type(psi.data) is data.Dense

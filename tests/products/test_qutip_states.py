@@ -51,8 +51,8 @@ def brought(group):
 
 @pytest.mark.parametrize("name", STAY)
 def test_results_stay(name):
-    made = STAY[name](*brought("diagsparse-host"))
-    assert type(made.data) is HostDense and same(made, STAY[name](*brought("core")))
+    result = STAY[name](*brought("diagsparse-host"))
+    assert type(result.data) is HostDense and same(result, STAY[name](*brought("core")))
 
 
 @pytest.mark.parametrize("name", LEAVE)
@@ -60,14 +60,14 @@ def test_numbers(name):
     assert same(LEAVE[name](*brought("diagsparse-host")), LEAVE[name](*brought("core")))
 
 
-def test_what_is_done_in_place():
+def test_in_place_operations():
     x = KET.to("diagsparse-host").data
     array = x.array
-    for made in (data.imul(x, 2j), data.iadd(x, x.copy(), 3)):
-        assert made is x and x.array is array
+    for result in (data.imul(x, 2j), data.iadd(x, x.copy(), 3)):
+        assert result is x and x.array is array
     assert np.allclose(array, 8j * KET.full())
-    turned = data.transpose(RHO.to("diagsparse-host").data)
-    assert not np.shares_memory(turned.array, data.transpose(turned).array)
+    transposed = data.transpose(RHO.to("diagsparse-host").data)
+    assert not np.shares_memory(transposed.array, data.transpose(transposed).array)
 
 
 def test_arrays_in_and_out():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, VIEWS, to_device, to_host
+from cases import DIAGONAL, DTYPES, VIEWS, to_device, to_host
 
 import diagsparse as ds
 
@@ -62,7 +62,7 @@ def test_both_orders(device, kind, seed):
     a, b = drawn(rng, kind, n, n, dtype).tocsr(), drawn(rng, other, n, n, dtype).tocsr()
     x, y = (VIEWS[name](m) if name != "H" else m.conj().T for name, m in zip(names, (a, b), strict=True))
     ab, ba = (x @ y).toarray(), (y @ x).toarray()
-    for format in ("dia", "hm", "cdm"):
+    for format in DIAGONAL:
         A, B = (VIEWS[v](ds.array(m, format, device=device)) for v, m in zip(names, (a, b), strict=True))
         what = f"{kind} and {other}, n = {n}, {names}, {dtype}, {format}"
         assert np.array_equal(ds.commutator(A, B).toarray(), ab - ba), what

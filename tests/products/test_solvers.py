@@ -40,11 +40,11 @@ def test_aslinearoperator(format):
 def test_combined_with_other_operators(format):
     A = ds.array(SKEW, format)
     L = sla.aslinearoperator(sp.csr_array(LAPLACE))
-    for made, theirs in (
+    for result, theirs in (
         (A + L, SKEW + LAPLACE), (L + A, SKEW + LAPLACE), (A @ L, SKEW @ LAPLACE), (L @ A, LAPLACE @ SKEW),
         (A - L, SKEW - LAPLACE), (L - A, LAPLACE - SKEW),
     ):  # fmt: skip
-        assert np.allclose(made @ B, theirs @ B, rtol=1e-12)
+        assert np.allclose(result @ B, theirs @ B, rtol=1e-12)
 
 
 @FORMATS
@@ -55,6 +55,10 @@ def test_linear_systems(format, solver):
     for A in (ds.array(a, format), ds.array(sp.csr_array(a.T), format).T):
         x, info = getattr(sla, solver)(A, B, rtol=1e-10, **options)
         assert info == 0 and np.linalg.norm(a @ x - B) <= 1e-8 * np.linalg.norm(B)
+
+
+@FORMATS
+def test_a_complex_system_with_a_preconditioner(format):
     x, info = sla.gmres(ds.array(HERMITIAN, format), B + 1j, rtol=1e-10, atol=0, M=sp.eye_array(N) / 4)
     assert info == 0 and np.linalg.norm(HERMITIAN @ x - B - 1j) <= 1e-8 * np.linalg.norm(B + 1j)
 
@@ -107,8 +111,8 @@ def test_expm_multiply(format):
         expected = sla.expm_multiply(-0.1 * a, B)
         assert np.allclose(sla.expm_multiply(-0.1 * A, B, traceA=-0.1 * A.trace()), expected, rtol=1e-11, atol=1e-12)
         block = np.stack([B, 2 * B], axis=1)
-        made = sla.expm_multiply(A * -0.1, block, traceA=(A * -0.1).trace())
-        assert np.allclose(made, np.stack([expected, 2 * expected], axis=1), rtol=1e-11, atol=1e-12)
+        result = sla.expm_multiply(A * -0.1, block, traceA=(A * -0.1).trace())
+        assert np.allclose(result, np.stack([expected, 2 * expected], axis=1), rtol=1e-11, atol=1e-12)
     H = ds.array(HERMITIAN, format)
     states = sla.expm_multiply(-1j * H, B, start=0, stop=0.5, num=3, traceA=-1j * H.trace())
     assert np.allclose(np.linalg.norm(states, axis=1), np.linalg.norm(B), rtol=1e-10), "the evolution is not unitary"

@@ -11,7 +11,7 @@ import diagsparse as ds
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 
 
-def made(n, below, above, dtype, seed=0):
+def banded(n, below, above, dtype, seed=0):
     """Return a dense band with a main diagonal that dominates, and makes pivots necessary now and then."""
     rng = np.random.default_rng(seed)
     values = rng.standard_normal((n, n)) + (1j * rng.standard_normal((n, n)) if dtype[0] == "c" else 0)
@@ -26,7 +26,7 @@ def made(n, below, above, dtype, seed=0):
      (30, 29, 29, "dense")],
 )  # fmt: skip
 def test_as_a_dense_solve(n, below, above, method, dtype):
-    dense = made(n, below, above, dtype)
+    dense = banded(n, below, above, dtype)
     tolerance = 2e-3 if np.dtype(dtype).itemsize in (4,) or dtype == "complex64" else 1e-9
     rng = np.random.default_rng(1)
     for format in ("hm", "dia", "csr"):
@@ -49,7 +49,7 @@ def test_as_a_dense_solve(n, below, above, method, dtype):
 @pytest.mark.quick
 @FORMATS
 def test_every_format_and_view(format):
-    dense = made(50, 2, 3, "complex128")
+    dense = banded(50, 2, 3, "complex128")
     A, b = ds.array(sp.csr_array(dense), format), np.arange(50.0)
     for view, d in ((A, dense), (A.T, dense.T), (A.H, dense.conj().T), (A.conj(), dense.conj())):
         assert np.allclose(ds.solve(view, b), np.linalg.solve(d, b))
@@ -69,7 +69,7 @@ def test_packed_and_narrow_matrices():
 
 
 @pytest.mark.quick
-def test_what_is_chosen():
+def test_the_method_that_is_chosen():
     grid, cyclic = ds.gallery.stencil(5, (40, 40)), ds.gallery.stencil(3, (500,), periodic=True)
     assert ds.factorized(grid).method == "superlu" and ds.factorized(cyclic, -1).method == "superlu"
     assert ds.factorized(ds.gallery.banded(300, 20, 20, seed=0)).method == "banded"
@@ -100,7 +100,7 @@ def test_scipy_takes_them():
     assert steps <= 2
 
 
-def test_what_cannot_be_solved():
+def test_systems_that_cannot_be_solved():
     singular = sp.diags_array([np.ones(5), np.array([1.0, 1, 0, 1])], offsets=[0, 1])
     for matrix, sigma in ((singular, 1), (sp.csr_array((4, 4)), 0), (ds.gallery.tridiagonal(1), 2)):
         for method in (None, "superlu", "banded"):

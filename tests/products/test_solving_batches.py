@@ -6,18 +6,18 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import EACH_DTYPE, raises
-from solutions import assert_solves, like, made, operations, right_sides
+from cases import EACH_DIAGONAL, EACH_DTYPE, raises
+from solutions import assert_solves, banded, like, operations, right_sides
 
 import diagsparse as ds
 
 
 @pytest.mark.parametrize("count", [1, 2, 37])
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 @pytest.mark.parametrize("n, below, above", [(40, 0, 0), (33, 1, 1), (20, 2, 1), (2, 1, 0), (4, 2, 2), (1, 0, 0)])
 @EACH_DTYPE
 def test_batches(count, format, n, below, above, dtype, device):
-    batch, members = like(made(n, below, above, dtype), format, count)
+    batch, members = like(banded(n, below, above, dtype), format, count)
     F = ds.factorized(batch.to(device), 0.125)
     assert (F.count, len(F), F.shape, F.dtype) == (count, count, (n, n), np.dtype(dtype))
     assert repr(F).startswith(f"<factors of {count} A_i - 0.125 I")
@@ -35,7 +35,7 @@ def test_batches(count, format, n, below, above, dtype, device):
 
 @pytest.mark.parametrize("method", ["tridiagonal", "banded", "dense", "superlu"])
 @pytest.mark.parametrize("n", [1, 2, 7])
-def test_one_bad_member_stays_alone(method, n):
+def test_one_bad_member_affects_no_other(method, n):
     """NaN in a right side, and a solution that is too large, are that member's alone: 0 times them is no number."""
     dense = np.diag(np.full(n, 4.0)) + np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1)
     A = ds.hm_array(sp.csr_array(dense))
@@ -50,8 +50,8 @@ def test_one_bad_member_stays_alone(method, n):
 
 
 def test_the_type_of_a_product(device):
-    """Single precision beside double is solved in double; complex beside real as two real right sides."""
-    dense = made(30, 1, 1, "float64")
+    """Single with double precision is solved in double; complex with real as two real right-hand sides."""
+    dense = banded(30, 1, 1, "float64")
     for dtype, b, expected in (
         ("float32", "float64", "float64"), ("float32", "complex64", "complex64"), ("float32", "int64", "float64"),
         ("float64", "complex64", "complex128"), ("complex64", "float64", "complex128"),
@@ -81,7 +81,7 @@ def test_factors_do_not_follow_the_matrix(device):
 
 
 def test_views_of_factors(device):
-    dense = made(20, 1, 1, "complex128")
+    dense = banded(20, 1, 1, "complex128")
     F, B = ds.factorized(ds.hm_array(sp.csr_array(dense)).to(device)), right_sides(20, "complex128")
     for view, op in ((F.T, dense.T), (F.H, dense.conj().T), (F.H.T, dense.conj()), (F.T.T, dense)):
         assert view.nbytes == F.nbytes
@@ -101,8 +101,8 @@ def test_copies_and_pickles():
         pickle.dumps(F)
 
 
-def test_what_a_batch_does_not_solve(device):
-    batch, members = like(made(6, 1, 1, "float64"), "dia", 4)
+def test_systems_that_a_batch_does_not_solve(device):
+    batch, members = like(banded(6, 1, 1, "float64"), "dia", 4)
     F = ds.factorized(batch.to(device))
     with raises(ValueError, "4 matrices 6 x 6 and needs (4, 6), or (6,)"):
         F.solve(np.ones((6, 4)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DTYPES, MULTIPLYING, at_night, holding, matrix, ours, random
+from cases import DTYPES, EACH_DIAGONAL, MULTIPLYING, at_night, holding, matrix, ours, random
 from oracle import assert_within, long, longest_row
 
 import diagsparse as ds
@@ -41,38 +41,38 @@ def second(name, dtype):
 @MULTIPLIED
 @pytest.mark.parametrize("trans", at_night("NTH", before="NH"))
 @pytest.mark.parametrize("triangle", TRIANGLES)
-def test_syrk(format, trans, triangle):
+@pytest.mark.parametrize("dtype", at_night(["float32", "complex128"], before=["complex128"]))
+def test_syrk(format, trans, triangle, dtype):
     for name in holding(format, NAMES):
-        for dtype in ("float32", "complex128"):
-            a, A = matrix(name, dtype), ours(name, format, dtype)
-            for kernel in A.kernels("matmul") or [None]:
-                C = ds.syrk(A, trans=trans, triangle=triangle, kernel=kernel)
-                assert C.format == format
-                check(C, [pair(a, a, trans)], f"{name} {trans} {triangle}", triangle, dtype=dtype)
-            n = C.shape[0]
-            c = second(name, dtype) @ second(name, dtype).T if trans == "N" else sp.eye_array(n, dtype=dtype)
-            c = sp.csr_array(c + np.eye(n, k=1, dtype=dtype))  # has entries in both triangles
-            for alpha, beta in ((2, None), (-0.5, 0.25)):
-                C = ds.syrk(A, ds.array(c, format), alpha=alpha, beta=beta, trans=trans, triangle=triangle)
-                scale = 1 if beta is None else beta
-                check(C, [pair(a, a, trans)], f"{name} {trans} {alpha} {beta}", triangle, alpha, scale, c, dtype)
+        a, A = matrix(name, dtype), ours(name, format, dtype)
+        for kernel in A.kernels("matmul") or [None]:
+            C = ds.syrk(A, trans=trans, triangle=triangle, kernel=kernel)
+            assert C.format == format
+            check(C, [pair(a, a, trans)], f"{name} {trans} {triangle}", triangle, dtype=dtype)
+        n = C.shape[0]
+        c = second(name, dtype) @ second(name, dtype).T if trans == "N" else sp.eye_array(n, dtype=dtype)
+        c = sp.csr_array(c + np.eye(n, k=1, dtype=dtype))  # has entries in both triangles
+        for alpha, beta in ((2, None), (-0.5, 0.25)):
+            C = ds.syrk(A, ds.array(c, format), alpha=alpha, beta=beta, trans=trans, triangle=triangle)
+            scale = 1 if beta is None else beta
+            check(C, [pair(a, a, trans)], f"{name} {trans} {alpha} {beta}", triangle, alpha, scale, c, dtype)
 
 
 @MULTIPLIED
 @pytest.mark.parametrize("trans", at_night("NTH", before="NH"))
 @pytest.mark.parametrize("triangle", TRIANGLES)
-def test_syr2k(format, trans, triangle):
+@pytest.mark.parametrize("dtype", at_night(["float64", "complex64"], before=["float64"]))
+def test_syr2k(format, trans, triangle, dtype):
     for name in holding(format, NAMES):
-        for dtype in ("float64", "complex64"):
-            a, b = matrix(name, dtype), second(name, dtype)
-            A, B = ours(name, format, dtype), ds.array(b, format)
-            pairs = [pair(a, b, trans), pair(b, a, trans)]
-            C = ds.syr2k(A, B, trans=trans, triangle=triangle)
-            assert C.format == format
-            check(C, pairs, f"{name} {trans} {triangle}", triangle, dtype=dtype)
-            c = sp.csr_array(C.toarray() + 1)
-            C = ds.syr2k(A, B, ds.array(c, "csr"), alpha=2, beta=-0.5, trans=trans, triangle=triangle)
-            check(C, pairs, f"{name} {trans} {triangle}, with C", triangle, 2, -0.5, c, dtype)
+        a, b = matrix(name, dtype), second(name, dtype)
+        A, B = ours(name, format, dtype), ds.array(b, format)
+        pairs = [pair(a, b, trans), pair(b, a, trans)]
+        C = ds.syr2k(A, B, trans=trans, triangle=triangle)
+        assert C.format == format
+        check(C, pairs, f"{name} {trans} {triangle}", triangle, dtype=dtype)
+        c = sp.csr_array(C.toarray() + 1)
+        C = ds.syr2k(A, B, ds.array(c, "csr"), alpha=2, beta=-0.5, trans=trans, triangle=triangle)
+        check(C, pairs, f"{name} {trans} {triangle}, with C", triangle, 2, -0.5, c, dtype)
 
 
 @pytest.mark.parametrize("format", ["dia", "hm"])
@@ -89,16 +89,16 @@ def test_one_triangle_stores_one_triangle(format):
         assert sorted(make(A, full, triangle="upper").offsets) == list(range(127))
 
 
-@pytest.mark.parametrize("format", ["dia", "hm", "cdm"])
+@EACH_DIAGONAL
 @pytest.mark.parametrize("triangle", ["lower", "upper"])
 def test_a_plan_of_one_triangle(format, triangle):
     A = ours("banded 9", format)
     plan, C = ds.plan_matmul(A, A.T, triangle=triangle), ds.syrk(A, triangle=triangle)
     assert plan.offsets.tolist() == sorted(C.offsets) and plan.nbytes == C.nbytes
-    made = plan()
-    assert np.array_equal(made.toarray(), C.toarray())
+    result = plan()
+    assert np.array_equal(result.toarray(), C.toarray())
     twice = A * 2
-    assert plan(twice, twice.T, out=made) is made and np.array_equal(made.toarray(), 4 * C.toarray())
+    assert plan(twice, twice.T, out=result) is result and np.array_equal(result.toarray(), 4 * C.toarray())
     entries = ds.plan_matmul(A, A.T, triangle=triangle, format="csr")()
     assert entries.format == "csr" and np.array_equal(entries.toarray(), C.toarray())
 

@@ -1,4 +1,4 @@
-"""Transposed products on the CPU of matrices so large that shares of them run side by side: exact sums, same bits."""
+"""Transposed products on the CPU of matrices so large that several threads work on them: exact sums, same bits."""
 
 import functools
 
@@ -56,7 +56,7 @@ def test_shares_of_a_matrix(name, format):
     a = csr_of(name)
     A = ds.csr_array(a)
     if "arrow" in name and format == "ell":
-        pytest.skip("70000 x 70000 places")
+        pytest.skip("70000 x 70000 elements")
     A = A.asformat(format)
     rng = np.random.default_rng(1)
     for V, expected in ((A.T, a.T), (A, a)):

@@ -56,7 +56,7 @@ def test_an_interrupted_bench_prints_and_saves_what_is_done(tmp_path, monkeypatc
     assert "interrupted: 1 step left out" in out and "small-vector" in out and report["summary"]["interrupted"]
 
 
-def test_an_interrupt_before_the_first_row_is_told(monkeypatch):
+def test_an_interrupt_before_the_first_row_is_reported(monkeypatch):
     def interrupt(*args):
         raise KeyboardInterrupt
 

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, SMALL, VIEWS, holding, ours
+from cases import DIAGONAL, SMALL, VIEWS, at_night, holding, ours
 from drawings import PALETTE, banded, drawings, slots, texts
 
 import diagsparse as ds
@@ -18,17 +18,16 @@ FORMATS = pytest.mark.parametrize("format", ds.formats())
 
 @pytest.mark.quick
 @FORMATS
-def test_well_formed_and_bounded(format):
+@pytest.mark.parametrize("dtype", at_night(["float64", "complex128"], before=["complex128"]))
+def test_well_formed_and_bounded(format, dtype):
     for name in holding(format, SMALL):
-        for dtype in ("float64", "complex128"):
-            A = ours(name, format, dtype)
-            for view in VIEWS.values():
-                B = view(A)
-                for svg in drawings(B):
-                    assert {e.get(k) for e in svg.iter() for k in ("fill", "stroke") if e.get(k)} <= PALETTE
-                    assert svg.get("viewBox") == f"0 0 {svg.get('width')} {svg.get('height')}"
-                    assert "overflow:hidden" in svg.get("style")
-                    assert not [e for e in svg.iter("text") if e.get("font-size")]  # one size in all cells
+        A = ours(name, format, dtype)
+        for view in VIEWS.values():
+            for svg in drawings(view(A)):
+                assert {e.get(k) for e in svg.iter() for k in ("fill", "stroke") if e.get(k)} <= PALETTE
+                assert svg.get("viewBox") == f"0 0 {svg.get('width')} {svg.get('height')}"
+                assert "overflow:hidden" in svg.get("style")
+                assert not [e for e in svg.iter("text") if e.get("font-size")]  # one size in all cells
 
 
 @FORMATS
@@ -77,7 +76,7 @@ def test_the_zero_half_of_cdm_is_grey_and_shows_its_zeros():
 
 
 @pytest.mark.parametrize("format", DIAGONAL)
-def test_a_diagonal_keeps_its_colour(format):
+def test_a_diagonal_has_the_same_colour_everywhere(format):
     """The count of cells of each colour is the same in the matrix and in the layout."""
     A = ds.csr_array(banded(9, 9, [-5, 0, 3])).asformat(format)
     counts = [
@@ -98,14 +97,14 @@ def test_long_values_are_shortened_and_complex_ones_take_two_lines():
     assert "0.3333" in texts(drawings(ds.hm_array(np.eye(8) / 3))[0])
 
 
-@FORMATS
-def test_a_matrix_of_a_million_rows_is_drawn_at_once(format):
+@pytest.mark.parametrize("format", at_night(ds.formats(), before=("dia", "csr", "mdia", "qband", "bmsparse")))
+def test_a_matrix_of_a_million_rows_is_drawn_quickly(format):
     n = 10**6
     offsets = [-1000, -1, 0, 1, 500_000]
     A = ds.dia_array(sp.dia_array((np.ones((5, n)), offsets), shape=(n, n))).asformat(format)
-    start = time.perf_counter()
+    start = time.process_time()
     pictures = drawings(A)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     named = format in (*DIAGONAL, "mdia", "qband")
     assert len(pictures) == (3 if named else 2) and bool(texts(pictures[0])) == named
     assert not A.T._op or "no component arrays of its own" in A.T._repr_html_()
@@ -171,7 +170,7 @@ def test_empty_shapes(format, shape):
 
 @pytest.mark.parametrize("format", DIAGONAL)
 @pytest.mark.parametrize("n", [5, 50])
-def test_views_say_that_they_have_no_parts(format, n):
+def test_views_are_shown_without_component_arrays(format, n):
     A = ds.csr_array(banded(n, n, [-1, 0, 2], "complex128")).asformat(format)
     for view in (A.T, A.conj(), A.H):
         drawn = view._repr_html_()
@@ -190,7 +189,7 @@ def test_a_view_is_drawn_as_it_reads():
 
 # ---- offsets and the middle ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("format", DIAGONAL)
-def test_the_diagonals_of_a_large_stencil_are_told_apart(format):
+def test_the_diagonals_of_a_large_stencil_are_distinguishable(format):
     A = ds.csr_array(ds.gallery.stencil(5, (1000, 1000))).asformat(format)
     matrix, middle, _ = drawings(A)
     assert "-1000, -1" in texts(matrix) or format == "cdm"
@@ -200,7 +199,7 @@ def test_the_diagonals_of_a_large_stencil_are_told_apart(format):
     assert len(colors) == 3  # a colour for each of the three diagonals
 
 
-def test_labels_with_room_stand_alone_and_others_are_one():
+def test_labels_without_room_are_joined():
     far = ds.hm_array(sp.dia_array((np.ones((4, 100)), [-60, 0, 40, 80]), shape=(100, 100)))
     assert {"-60", "0", "40", "80"} <= set(texts(drawings(far)[0]))
     assert {"-20 to -1", "0 to 20"} <= set(texts(drawings(ds.hm_array(ds.gallery.banded(2000, 20, 20)))[0]))

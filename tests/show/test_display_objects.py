@@ -71,7 +71,7 @@ def shown(x):
     return "".join(page.itertext()), [["".join(cell.itertext()) for cell in row] for row in page.iter("tr")]
 
 
-def test_a_plan_shows_its_line_and_what_it_takes():
+def test_a_plan_shows_its_line_and_its_bytes():
     A = ds.hm_array(ds.gallery.stencil(5, 30))
     plan = ds.plan_matmul(A, A)
     text, rows = shown(plan)
@@ -100,13 +100,13 @@ def test_a_batch_shows_its_first_member_and_the_parts_of_all():
     assert rows[1] == ["values", "2 x 3 x 5", "float64", "240 B"] and rows[2][0] == "offsets"
 
 
-def test_factors_show_how_they_were_made():
+def test_factors_show_their_method():
     factors = ds.factorized(ds.dia_array(ds.gallery.tridiagonal(100)), sigma=0.5)
     text, rows = shown(factors)
     assert repr(factors) in text and ["method", "tridiagonal"] in rows and ["shift", "0.5"] in rows
 
 
-def test_a_comparison_shows_what_its_text_says(monkeypatch):
+def test_a_comparison_shows_its_text(monkeypatch):
     from diagsparse import measure
     from diagsparse.compare import compare
 
@@ -115,11 +115,11 @@ def test_a_comparison_shows_what_its_text_says(monkeypatch):
     text, rows = shown(result)
     assert repr(result) in text and "CDM holds square matrices only" in text and "Fastest here: " in text
     assert len(rows) == len(result.rows) + 1
-    for row, told in zip(result.of("matvec"), rows[1:], strict=True):
-        assert told[:2] == [row.format, row.kernel] and told[3].strip() == f"{columns.digits(row.ratio)}x"
+    for row, cells in zip(result.of("matvec"), rows[1:], strict=True):
+        assert cells[:2] == [row.format, row.kernel] and cells[3].strip() == f"{columns.digits(row.ratio)}x"
 
 
-def test_a_structure_says_what_is_drawn():
+def test_the_text_of_a_structure_describes_the_drawing():
     structure = ds.analyze(ds.gallery.stencil(5, 30))
     text, _ = shown(structure)
     assert "the diagonals with nonzeros, each drawn in full" in text and "the result" not in text

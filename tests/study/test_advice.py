@@ -41,7 +41,7 @@ def test_what_is_recommended_is_the_matrix(name, dtype, device):
 
 
 @pytest.mark.parametrize("format", ds.formats())
-def test_every_layout_that_is_told_can_be_built(format, device):
+def test_every_layout_that_is_listed_can_be_built(format, device):
     S = gallery.stencil(5, (20, 30)).tocsr()
     A = ds.array(S, format, device=device)
     for one in ds.recommend(A, narrow=True).candidates:
@@ -85,7 +85,7 @@ def test_a_square_is_another_question_than_a_product():
     assert ds.recommend(gallery.banded(5000, 3, 3, seed=0), "matmul").format in ("dia", "hm", "cdm")
 
 
-def test_one_product_pays_for_no_conversion():
+def test_a_single_product_is_not_worth_a_conversion():
     A = ds.csr_array(gallery.stencil(5, (300, 300)))
     once, often = ds.recommend(A, products=1), ds.recommend(A, products=1000)
     assert once.unchanged and once.format == "csr" and once.best is once.current and once.break_even(once.current) == 0
@@ -135,7 +135,7 @@ def test_the_same_matrix_gets_the_same_advice():
         thread.join()
 
 
-def test_ties_are_told():
+def test_ties_are_reported():
     advice = ds.recommend(gallery.banded(20_000, 7, 7, seed=0))
     tied = {advice.format, *(one.format for one in advice.ties)}
     assert {"dia", "hm"} <= tied and "Equally fast, within 10 %" in str(advice)

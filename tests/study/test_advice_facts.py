@@ -72,7 +72,7 @@ def symmetric_grid(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_value_and_its_place_count(dtype):
+def test_every_value_and_its_position_count(dtype):
     """Changes that leave the values alike in sum: some exchanged, one moved, a sign that goes to another one."""
     a = symmetric_grid(dtype)
     complex_values = np.dtype(dtype).kind == "c"

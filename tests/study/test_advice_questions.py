@@ -125,7 +125,7 @@ def test_array_refuses_what_it_cannot_do():
         ds.array(sp.eye_array(3), dtype="float16")
 
 
-def test_limits_hold_for_all_that_is_made():
+def test_limits_hold_for_everything_that_is_built():
     S = gallery.stencil(5, (40, 50)).tocsr()
     for options in ({}, {"narrow": True}, {"reorder": True}, {"tune": True}):
         advice = ds.recommend(S, max_bytes=1000, **options)
@@ -170,7 +170,7 @@ def test_advice_can_be_pickled():
     assert np.array_equal(again.build().toarray(), advice.build().toarray())
 
 
-def test_what_pays_after_is_asked_of_candidates():
+def test_candidates_know_after_how_many_products_they_are_worth_it():
     advice = ds.recommend(gallery.stencil(5, 40))
     assert advice.break_even(advice.best) == advice.break_even(advice.best.name)
     with raises(TypeError, "break_even: expected one of the candidates", "got 3"):

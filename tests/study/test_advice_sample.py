@@ -11,7 +11,7 @@ from diagsparse._advice import sample
 
 
 @pytest.mark.parametrize("name", SUITING)
-def test_a_sample_stands_for_the_whole(name, device):
+def test_a_sample_represents_the_whole(name, device):
     S = SUITING[name][0]().tocsr()
     found, exact = sample.Sample.of(ds.csr_array(S, device=device)), ds.csr_array(S)._summary()
     assert set(found.offsets.tolist()) <= set(exact.offsets.tolist())

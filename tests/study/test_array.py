@@ -191,7 +191,7 @@ def test_another_matrix_where_the_first_one_stays(monkeypatch):
     assert sp.issparse(made) and not ds.issparse(made) and np.array_equal(made.toarray(), 2 * S.toarray())
 
 
-def test_where_no_layout_fits_beside_csr(monkeypatch):
+def test_where_no_other_layout_fits(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda *where: 0)
     S = random(30, 2)
     A = ds.array(sp.csr_array(S))

@@ -79,7 +79,7 @@ def test_small_calls_are_judged_by_a_peer_and_the_clock(old, new):
     assert change.vs_peer_then == pytest.approx(2) and change.of_bandwidth_now is None
 
 
-def test_a_slower_kernel_in_the_place_of_a_fast_one_is_a_loss(old, new):
+def test_a_slower_kernel_instead_of_a_fast_one_is_a_loss(old, new):
     row(new, "band", "hm", "band").update(kernel="tiles", seconds=1.3e-3, fraction=0.8 / 1.3)
     made = bench_changes(new, old)
     (change,) = made.slower

@@ -10,7 +10,7 @@ def report(*rows, left=0):
     return {"rows": list(rows), "interrupted": left > 0, "left": left}
 
 
-def test_a_wrong_result_of_a_case_is_told():
+def test_a_wrong_result_of_a_case_is_reported():
     fields = {"case": "band", "group": "spmv", "op": "matvec", "threads": 1, "shape": [9, 9], "kernel": ""}
     rows = [
         {**fields, "library": "diagsparse", "format": "hm", "seconds": 1.0, "ok": True},
@@ -21,7 +21,7 @@ def test_a_wrong_result_of_a_case_is_told():
     assert made["failed"] == ["band, scipy, csr: wrong result"]
 
 
-def test_an_interrupt_keeps_what_is_done():
+def test_an_interrupt_leaves_finished_rows():
     def two_rows(progress):
         yield {"row": 2}
         raise KeyboardInterrupt

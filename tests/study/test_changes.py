@@ -41,7 +41,7 @@ def test_a_comparison_itself_is_an_older_one(result):
         result.since(3)
 
 
-def test_rows_are_judged_beside_scipy(result):
+def test_rows_are_judged_relative_to_scipy(result):
     busy = replace(result, rows=[replace(row, seconds=3 * row.seconds) for row in result.rows])
     assert busy.since(result.to_dict()).ok  # all three times as long, SciPy's too
     slow = with_rows(result, seconds=lambda row: 2 * row.seconds, ratio=lambda row: row.ratio / 2)

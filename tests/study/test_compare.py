@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cases import at_night
 
 import diagsparse as ds
 from diagsparse import measure
@@ -62,7 +63,7 @@ def test_the_table_says_it_all(stencil):
     assert all(len(line) < 125 for line in text.splitlines() if not line.startswith("Note"))
 
 
-def test_ties_are_told_and_the_fewest_bytes_win(stencil):
+def test_ties_are_reported_and_the_fewest_bytes_win(stencil):
     rows = [replace(row, seconds=s) for row, s in zip(stencil.of("matvec")[:3], (1.0, 1.08, 2.0))]
     rows = [replace(row, format=f, nbytes=n) for row, f, n in zip(rows, ("dia", "hm", "csr"), (9, 8, 1))]
     scipy = next(row for row in stencil.of("matvec") if (row.format, row.kernel) == ("scipy", "csr"))
@@ -78,7 +79,7 @@ def test_json_and_text_carry_the_same_rows(stencil, tmp_path):
     assert {"format", "kernel", "seconds", "ratio", "nbytes", "fraction", "error", "ok"} <= set(read["rows"][0])
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg"])
+@pytest.mark.parametrize("suffix", at_night(["png", "svg"], before=["png"]))
 def test_pictures_are_drawn(stencil, tmp_path, suffix):
     pytest.importorskip("matplotlib")
     one = stencil.plot(tmp_path / f"a.{suffix}")
@@ -145,7 +146,7 @@ def test_empty_matrices_go_through(shape):
     assert result.measured is None and "Fastest" not in str(result)
 
 
-def test_files_ours_and_scipy_are_taken(tmp_path):
+def test_files_our_matrices_and_scipys_are_accepted(tmp_path):
     A = ds.hm_array(ds.gallery.tridiagonal(30))
     ds.write(tmp_path / "tri.mtx.gz", A)
     for given in (A, A.T, A.to_scipy(), tmp_path / "tri.mtx.gz", str(tmp_path / "tri.mtx.gz")):
@@ -218,7 +219,7 @@ def test_a_layout_of_ours_takes_part_as_it_is(tmp_path):
     assert compare(layouts[1], formats=["ellcsr", "csr"], budget=0.01).ok
 
 
-def test_who_stands_beside(device):
+def test_the_peers_of_a_comparison(device):
     """Checked like ours, and none of ours: no advice is theirs. Who is missing is named with the reason."""
     A = ds.gallery.stencil(5, 30)
     result = compare(A, formats=["hm", "csr"], against=["scipy", "mkl", "cusparse", "cupy"], device=device, **FAST)
@@ -241,7 +242,7 @@ def test_who_stands_beside(device):
         compare(A, against=["numpy"])
 
 
-def test_a_processor_beside_a_gpu_is_drawn_on_a_logarithmic_axis(stencil):
+def test_a_cpu_next_to_a_gpu_is_drawn_on_a_logarithmic_axis(stencil):
     """Or all bars but one were lines."""
     pytest.importorskip("matplotlib")
     from diagsparse._study.figures import new_figure

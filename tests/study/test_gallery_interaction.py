@@ -7,6 +7,7 @@ from scipy import sparse
 from diagsparse import gallery
 
 
+@pytest.mark.nightly
 def test_ci_matrix_has_the_counts_of_the_paper():
     """Of table 3 of Mahmoud, Hoffmann and Reza, on average over their ten matrices."""
     a = gallery.ci_matrix(seed=0)

@@ -142,7 +142,7 @@ def test_other_mean_fields_are_refused(pyscf):
         gallery.molecule_hamiltonian(field)
 
 
-def test_what_does_not_fit_is_refused_before_it_is_made(pyscf, monkeypatch):
+def test_what_does_not_fit_is_refused_in_advance(pyscf, monkeypatch):
     nitrogen = pyscf.scf.RHF(pyscf.gto.M(atom="N 0 0 0; N 0 0 1.1", basis="cc-pvdz", verbose=0))
     nitrogen.mo_coeff = np.eye(28)
     with pytest.raises(ValueError, match=r"1401950721600 determinants, expected fewer than 2\*\*31"):

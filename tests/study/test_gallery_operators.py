@@ -87,7 +87,7 @@ def test_bosons(sites, levels, periodic):
     assert all(abs(A.diagonal(k)).any() for k in A.offsets)
 
 
-def test_no_dense_matrix_is_made():
+def test_no_dense_matrix_is_built():
     A = ds.hm_array(gallery.heisenberg(16))  # 2**16 rows, 31 diagonals
     assert A.shape == (2**16, 2**16) and A.nbytes < 31 * 8 * 2**16
     assert sp.linalg.norm(A.to_scipy("csr") - A.to_scipy("csr").T) == 0

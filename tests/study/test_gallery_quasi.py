@@ -64,7 +64,7 @@ def test_blocks_are_full_lines(layout, axis):
     assert (np.diff(lines) == 1).all()
 
 
-def test_random_places_are_spread_evenly():
+def test_random_positions_are_spread_evenly():
     n = 4000
     A = gallery.quasi_band(n, 1, 30, 80, 1, seed=0)
     chosen = bands.by_bytes(n, 8, *diagonals(A))

@@ -15,7 +15,7 @@ DTYPES = ["float32", "float64", "complex64", "complex128"]
 
 
 # ---- time and memory ----------------------------------------------------------------------------------------------
-def test_every_call_is_timed_in_turns():
+def test_calls_are_timed_alternately():
     order = []
     times = measure.time_calls({name: partial(order.append, name) for name in "ab"}, budget=0.005, sample=1e-5)
     assert set(times) == {"a", "b"}
@@ -32,7 +32,7 @@ def test_a_slow_call_is_not_repeated_for_ever():
     assert len(calls) <= 3
 
 
-def test_progress_is_told_before_each_sample():
+def test_progress_is_reported_before_each_sample():
     told = []
     measure.time_calls({"f": int}, budget=0.01, progress=lambda share, name: told.append((share, name)))
     assert {what for _, what in told} == {"time f"} and all(0 <= share <= 1 for share, _ in told)

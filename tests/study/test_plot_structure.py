@@ -34,7 +34,7 @@ def axes_of(A, draw):
 
 
 @CASES
-def test_the_first_the_last_and_the_far_offsets_are_told(name):
+def test_the_first_the_last_and_the_far_offsets_are_labelled(name):
     offsets = np.array(OFFSETS[name])
     positions = plot_structure.places_of(offsets)
     told, upright = plot_structure.labels_of(offsets, positions, POINTS, np.ones(len(offsets), bool))
@@ -49,7 +49,7 @@ def test_the_first_the_last_and_the_far_offsets_are_told(name):
 
 
 @CASES
-def test_neighbours_stand_apart_and_in_order(name):
+def test_neighbours_are_apart_and_in_order(name):
     offsets = np.array(OFFSETS[name])
     steps = np.diff(plot_structure.places_of(offsets))
     gaps = np.diff(offsets)
@@ -58,7 +58,7 @@ def test_neighbours_stand_apart_and_in_order(name):
         assert (steps[wide] > steps[gaps <= gaps[wide]] - 1e-9).all()
 
 
-def test_full_diagonals_in_a_crowd_are_told():
+def test_full_diagonals_in_a_crowd_are_labelled():
     offsets = np.array(OFFSETS["scattered"])
     full = np.zeros(len(offsets), bool)
     full[[123, 456]] = True

@@ -34,6 +34,7 @@ SUBJECTS = {  # what each module has whose functions every matrix binds
     "conversions": "Conversions and copies",
     "indexing": "Writing by index",
     "elementwise": "Element by element",
+    "comparisons": "Comparisons",
     "elementwise_functions": "Functions of each element",
     "totals": "Sums",
     "through_scipy": "By way of SciPy",

@@ -103,7 +103,7 @@ def test_preload_takes_the_libraries_in_order(tmp_path, monkeypatch):
 
 def test_no_device_answers(machine):
     machine.device_count = lambda: 0
-    with raises(ds.CudaUnavailable, "no device", 'use device="cpu"'):
+    with raises(ds.CudaUnavailable, "no GPU", 'use device="cpu"'):
         backend.get_backend("cuda")
     assert not ds.cuda_available()
 

@@ -13,7 +13,7 @@ from cases import NO_CUDA
 from fuzz.case import Case
 
 import diagsparse as ds
-from diagsparse._matrix import elementwise_functions, summary, through_scipy
+from diagsparse._matrix import comparisons, elementwise_functions, summary
 from diagsparse._matrix.sparse_array import SparseArray
 
 FUZZ = Path(__file__).parents[1] / "fuzz"
@@ -40,7 +40,7 @@ def test_a_family(family):
 PLANTED = {  # by the check that has to see it: what is replaced in the library, and by what
     "functions.of_each": (elementwise_functions, "changed", lambda A, change: A[: A.shape[0] // 2]),
     "functions.extremes": (SparseArray, "argmax", lambda A, axis: 0 * A.to_scipy("csr").argmax(axis)),
-    "functions.pairwise": (through_scipy, "_paired", lambda A, other, who: A),
+    "functions.pairwise": (comparisons, "_extreme", lambda A, other, how: A),
     "functions.parts": (SparseArray, "imag", property(lambda A: A.real)),
     "functions.counted": (SparseArray, "mean", lambda A, axis: A.sum(axis) / max(1, A.nnz)),
     "indexing.writes": (SparseArray, "__setitem__", lambda A, which, values: None),

@@ -260,14 +260,14 @@ def test_max_bytes(format):
         lambda: ds.plan_matmul(A, A, max_bytes=1000),
         lambda: ds.matmul(A, A, A, max_bytes=1000),
     ):
-        with pytest.raises(MemoryError, match=r"take \d+.*KB.*limit is 1\.0 KB"):
+        with pytest.raises(MemoryError, match=r"need \d+.*KB.*limit is 1\.0 KB"):
             run()
     for target in set(ds.formats()) - {format}:
         peak = ds.forecast("convert", A, format=target).total_nbytes
         assert A.asformat(target, max_bytes=peak).nbytes == A.asformat(target).nbytes <= peak
-        with pytest.raises(MemoryError, match=r"take \d+.*KB.*limit is 100 B"):
+        with pytest.raises(MemoryError, match=r"need \d+.*KB.*limit is 100 B"):
             A.asformat(target, max_bytes=100)
-        with pytest.raises(MemoryError, match=r"take \d+.*KB.*limit is 100 B"):
+        with pytest.raises(MemoryError, match=r"need \d+.*KB.*limit is 100 B"):
             getattr(ds, f"{target}_array")(A, max_bytes=100)
 
 
@@ -275,7 +275,7 @@ def test_max_bytes(format):
 def test_max_bytes_of_a_conversion_from_scipy(format):
     for scipy_format in {"csr", "dia", "coo"} - {format}:  # its own class is shared, not converted
         a = matrix("random diagonals 127").asformat(scipy_format)
-        with pytest.raises(MemoryError, match=r"take \d+.*KB.*limit is 100 B"):
+        with pytest.raises(MemoryError, match=r"need \d+.*KB.*limit is 100 B"):
             getattr(ds, f"{format}_array")(a, max_bytes=100)
 
 

@@ -10,6 +10,7 @@ from .._arrays import device_dense, host_dense, owners, streams
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.backend import CPU
+from .._backends.docstrings import completed_by
 from .._backends.types import chain_dtype
 from .._matrix.operands import require_sparse
 from .matvec_plan import checked_kernel
@@ -72,6 +73,7 @@ def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | Non
     return _run("power_multiply", a, x, r, out, kernel, stream)
 
 
+@completed_by(power_multiply)
 def chebyshev_multiply(
     a: Any,
     x: Any,
@@ -90,8 +92,6 @@ def chebyshev_multiply(
 
     Parameters
     ----------
-    a, x, out, kernel, stream
-        As in `power_multiply`.
     coefficients : array_like, shape (k + 1,)
         Real or complex; at least one.
     domain : (float, float)
@@ -139,6 +139,7 @@ def chebyshev_multiply(
     return _run(who, a, x, _Recurrence(alpha, beta, [-1] * k, c), out, kernel, stream)
 
 
+@completed_by(power_multiply)
 def recurrence_multiply(
     a: Any,
     x: Any,
@@ -157,8 +158,6 @@ def recurrence_multiply(
 
     Parameters
     ----------
-    a, x, out, kernel, stream
-        As in `power_multiply`.
     alpha, beta, gamma : array_like, shape (k,), or scalar
         Real or complex; a scalar is repeated k times. ``gamma[0]`` is not used, as there is no v_{-1}.
     coefficients : array_like, shape (k + 1,)

@@ -5,6 +5,8 @@
 // summed independently and written once, and has its exact size.
 #pragma once
 
+#include <tuple>
+
 #include "core/plan.hpp"
 
 namespace diagsparse {
@@ -28,12 +30,7 @@ struct BlockOperand {
 struct BlockColumns {
   Array indptr, row, number;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(indptr);
-    f(row);
-    f(number);
-  }
+  auto arrays() const { return std::tie(indptr, row, number); }
 };
 std::shared_ptr<const BlockColumns> block_columns(const Structure& structure);
 

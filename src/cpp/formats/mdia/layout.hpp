@@ -19,6 +19,7 @@
 // This format is new. Compared to csr, it stores a bit instead of a column; compared to dia, it stores no zeros.
 #pragma once
 
+#include <tuple>
 #include <vector>
 
 #include "core/format.hpp"
@@ -101,10 +102,7 @@ inline bool in_order(const Structure& structure, Op op) {
 struct ValueStarts {
   Array from_block;
 
-  template <class F>
-  void visit(const F& f) const {
-    f(from_block);
-  }
+  auto arrays() const { return std::tie(from_block); }
 };
 std::shared_ptr<const ValueStarts> value_starts(const Structure& structure);
 // Stores the entries of a csr matrix on these diagonals. All other entries have to be mirror images of these.

@@ -84,7 +84,7 @@ def test_without_cudss(monkeypatch):
     monkeypatch.setattr(libraries, "cudss", lambda: ImportError("no nvmath"))
     A = ds.hm_array(ds.gallery.stencil(5, (30, 31))).to("cuda")
     for method in (None, "cudss"):
-        with raises(ImportError, "is not there (no nvmath)", 'A.to("cpu")'):
+        with raises(ImportError, "is not available (no nvmath)", 'A.to("cpu")'):
             ds.factorized(A, method=method)
     assert ds.factorized(ds.hm_array(ds.gallery.banded(50, 2, 2, seed=0)).to("cuda")).method == "pentadiagonal"
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -79,6 +80,8 @@ def _started(plan: Plan) -> int:
         tally = run(plan)
         print(tally.line(plan.family), flush=True)
         status = int(tally.failed > 0)
+    except BaseException:  # os._exit would discard it
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         os._exit(status)

@@ -136,7 +136,7 @@ class _Child:
         """Return what the process has written to its standard error."""
         return self._errors.read_text(errors="replace") if self._errors.exists() else ""
 
-    def report(self) -> set[str]:
+    def failures(self) -> set[str]:
         """Return the kinds of failures that the child has reported."""
         with os.fdopen(self.kinds, "rb") as pipe:
             return set(pipe.read().decode().splitlines())

@@ -28,6 +28,11 @@ def run(*arguments, **environment):
     return done.returncode, done.stdout + done.stderr
 
 
+def test_a_few_cases():
+    status, output = run("pickles", "--seed", 0, "--cases", 20)
+    assert status == 0 and "pickles: 20 cases" in output, output
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("family", ["operations", "parts", "files", "pickles"])
 def test_a_family(family):

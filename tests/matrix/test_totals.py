@@ -33,6 +33,14 @@ def test_sums_as_scipy_gives_them(format, dtype):
 
 
 @FORMATS
+def test_integer_sums_truncate_each_value_first(format):
+    A = ours("banded 65", format)
+    for axis in (None, 0, 1):
+        assert np.array_equal(A.sum(axis, dtype=int), A.toarray().sum(axis, dtype=int))
+    assert A.sum(0, dtype=int, keepdims=True).shape == (1, A.shape[1])
+
+
+@FORMATS
 def test_sums_that_cannot_be(format):
     A = ours("banded 9", format)
     for axis, shape in ((None, (1,)), (None, (9,)), (0, (8,)), (0, (1, 9)), (1, ()), (1, (9, 1))):

@@ -23,7 +23,8 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     axis : {None, 0, 1, -1, -2} or a tuple of them
         None and ``(0, 1)`` sum everything.
     dtype : dtype, optional
-        Of the result; by default that of the values. Sums are accumulated in it if it is wider.
+        Of the result; by default that of the values. Sums are accumulated in it if it is wider. As in NumPy, real values
+        are truncated before they are added if it is an integer type.
     out : NumPy array, shape (), (n,) or (m,), optional
         Receives the result, cast to its dtype, and is returned.
     keepdims : bool
@@ -41,6 +42,8 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
         If the axis is not an integer, or `out` is not a NumPy array, or is real for complex sums.
     """
     along = _axis(axis)
+    if dtype is not None and np.dtype(dtype).kind in "iu" and a._dtype.kind == "f":
+        a = a.trunc()
     if keepdims:
         both = tuple(1 if along in (None, one) else a._shape[one] for one in (0, 1))
         if out is None:

@@ -144,3 +144,14 @@ def test_products_of_many_random_diagonals(count):
             bound = abs(a) @ (abs(b) @ abs(v)) * np.finfo(float).eps * 2 * (2 * longest_row(a) + len(C.offsets) + 8)
             assert np.all(abs(C @ v - A @ (B @ v)) <= bound)
         del C
+
+
+@pytest.mark.parametrize("format", ["ell", "sell", "ellcsr"])
+def test_short_columns_are_lengthened_once(format):
+    A = ds.array(matrix(NAME), format, device="cuda", column_bits=16)
+    x, y = load("cupy").ones(A.shape[1], complex), load("cupy").empty(A.shape[0], complex)
+    A.matvec(x, out=y)
+    used = used_bytes()
+    A.matvec(x, out=y)
+    assert used_bytes() == used
+    assert np.allclose(y.get(), A.to("cpu") @ np.ones(A.shape[1], complex))

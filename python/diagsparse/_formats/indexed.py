@@ -28,6 +28,8 @@ from .indexed_array import sort
 
 _MAX_GROWTH = 16  # limit for the bytes of a matrix by diagonals, relative to those of its entries
 
+_RESULTS = {"not_equal": "comparison", "less": "comparison"}  # in messages; sums, products and extremes are called so
+
 
 class Entries(FromEntries):
     """The family of csr, csc and coo."""
@@ -120,7 +122,7 @@ class Entries(FromEntries):
         if 72 * entries + 16 * sum(a._shape) > memory.SMALL:  # an upper bound of all that is allocated
             nbytes = self.nbytes(Summary(a._shape, dtype.itemsize, entries))
             temporary = max(nbytes, sorting(entries, dtype.itemsize, a._backend))  # room for all entries of both
-            what = f"{self.who}: the {how} of matrices with {entries} entries"
+            what = f"{self.who}: the {_RESULTS.get(how, how)} of matrices with {entries} entries"
             memory.require_free(nbytes + temporary, what, a._backend, temporary=temporary)
         raw = [(term._matrix, term._op, factor) for term, factor in terms]
         return a._wrap(a._core.combine(self.name, raw, how, zeros, dtype_name(dtype)))

@@ -23,8 +23,8 @@ def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = No
     axis : {None, 0, 1, -1, -2} or a tuple of them
         None and ``(0, 1)`` sum everything.
     dtype : dtype, optional
-        Of the result; by default that of the values. Sums are accumulated in it if it is wider. As in NumPy, real values
-        are truncated before they are added if it is an integer type.
+        Of the result; by default that of the values. Sums are accumulated in it if it is wider. As in NumPy, real
+        values are truncated before they are added if it is an integer type.
     out : NumPy array, shape (), (n,) or (m,), optional
         Receives the result, cast to its dtype, and is returned.
     keepdims : bool

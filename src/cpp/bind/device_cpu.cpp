@@ -140,6 +140,9 @@ void bind_device(py::module_& m) {
   // The entries of a csr, csc or coo matrix for which an array of uint8 is not 0; its values are those of the array.
   m.def("select", [](const Matrix& a, py::handle flags) {
     const Matrix all(a.structure, array_from(flags));
+    if (all.dtype != DType::u8 || all.values.size() != a.values.size()) {
+      throw std::invalid_argument("select: expected a flag of type uint8 for each value");
+    }
     const Entry entry(0);
     return combine(format_of(a.format), {{&all, {}, 1.0}}, Combine::sum, false, DType::u8);
   });

@@ -186,7 +186,7 @@ void assign(const DeviceArray& from, const DeviceArray& to) {
   const int64 count = in.rows * in.cols;
   if (count == 0) return;
   if (from.dtype == to.dtype && from.contiguous() && to.contiguous()) {
-    CUDA_CALL(cudaMemcpyAsync(to.data, from.data, from.nbytes(), cudaMemcpyDeviceToDevice, stream()));
+    CUDA_CALL(cudaMemcpyPeerAsync(to.data, to.device, from.data, from.device, from.nbytes(), stream()));
     return;
   }
   for (const DType t : {from.dtype, to.dtype}) {

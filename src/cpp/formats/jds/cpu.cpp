@@ -1,6 +1,5 @@
 // jds on the CPU: the distribution of its rows to tasks, and the kernel "section".
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -16,7 +15,6 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kPerCheckpoint = 1 << 16;  // rows or entries between two calls of checkpoint()
 constexpr int64 kRowsPerBlock = 1024;      // small enough that their sums stay in the L1 cache
 
 // Consecutive rows of one section, from position `first` on. Entry w of the i-th of them is at entries + w stride + i.

@@ -89,25 +89,10 @@ struct SellEntries {
   }
 };
 
-// Where the sums of stored rows belong.
-template <class T>
-struct Result {
-  T* out;
-  int64 step;
-  const std::int32_t* row_order;  // may be null
-  Update<T> update;
-
-  bool direct() const { return update.plain && !row_order && step == 1; }
-
-  [[gnu::noinline]] void put(int64 p, const T* sums, int64 count) const {
-    for (int64 r = 0; r < count; ++r) update.one(out + (row_order ? row_order[p + r] : p + r) * step, sums[r]);
-  }
-};
-
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: each thread processes slices with equal work. The rows of a slice are summed in registers 8 at a time (32 in
-//         the common case), in storage order: entry 0 of each row, then entry 1, and so on. A row is summed in the
-//         order of its entries, from zero, up to its padding.
+// op = N: each thread processes slices with equal work. The rows of a slice are summed in registers 8 at a time (32 or
+//         16 in the common case), in storage order: entry 0 of each row, then entry 1, and so on. A row is summed in
+//         the order of its entries, from zero, up to its padding.
 // op = T: kernels/scatter.hpp, slice by slice.
 template <class U, class V>
 struct SellMatvec {
@@ -116,11 +101,12 @@ struct SellMatvec {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const auto a = Sell<U, AnyIndex>::of(m);
     if (op.transposed) return scatter<V>(SellEntries<U>{a}, m, op.conjugated, alpha, x, beta, y);
-    // A contiguous x without conjugation has its own loop. For real operands of the same type, so do columns of 16
-    // bits.
+    // Contiguous vectors without conjugation have their own loop. For real operands of the same type, so does each type
+    // of short columns.
     if constexpr (kCommonPair<U, V>) {
-      if (x.row_stride == 1 && !op.conjugated) {
+      if (x.row_stride == 1 && y.row_stride == 1 && !op.conjugated) {
         if constexpr (std::is_same_v<U, V> && !is_complex<U>) {
+          if (a.columns.type == DType::u8) return gather<true>(Sell<U, std::uint8_t>::of(m), false, alpha, x, beta, y);
           if (a.columns.type == DType::u16)
             return gather<true>(Sell<U, std::uint16_t>::of(m), false, alpha, x, beta, y);
         }
@@ -134,82 +120,74 @@ struct SellMatvec {
   template <bool Plain, class I>
   static void gather(const Sell<U, I>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
+    const int64 x_step = Plain ? 1 : x.row_stride, y_step = Plain ? 1 : y.row_stride;
     const int64 work = a.slice_indptr[a.slices] + a.rows, tasks = tasks_for(work);
     const auto before = [&](int64 s) { return a.slice_indptr[s] + s * a.height; };
     parallel_for(tasks, work * x.cols, [&](int64 task) {
       const int64 last = border(a.slices, work, tasks, task + 1, before);
       for (int64 s = border(a.slices, work, tasks, task, before); s < last; ++s) {
         for (int64 c = 0; c < x.cols; ++c) {
-          const Result<T> result{y.as<T>() + c * y.col_stride, y.row_stride, a.row_order, update};
-          sum_slice<Plain>(a, s, conj, x.as<V>() + c * x.col_stride, Plain ? 1 : x.row_stride, result);
+          const V* in = x.as<V>() + c * x.col_stride;
+          T* out = y.as<T>() + c * y.col_stride;
+          const auto x_at = [=](int64 base, int64 index) { return (in + base * x_step)[index * x_step]; };
+          const auto product = [=](U value, V x_value) {
+            return multiply(Plain ? value : conjugate_if(conj, value), x_value);
+          };
+          if (Plain && update.plain && !a.row_order) {
+            sum_slice<Plain>(a, s, x_at, product, [=](int64 p, T sum) { out[p] = sum; });
+          } else {
+            sum_slice<Plain>(a, s, x_at, product,
+                             [=, &a, &update](int64 p, T sum) { update.one(out + a.row(p) * y_step, sum); });
+          }
         }
       }
     });
   }
 
-  // Computes the rows of slice s.
-  template <bool Plain, class I>
-  [[gnu::always_inline]] static void sum_slice(const Sell<U, I>& a, int64 s, bool conj, const V* x, int64 step,
-                                               const Result<T>& result) {
+  // Calls put(p, sum) for each stored row p of slice s. The sum is that of product(value, x_at(base, index)) over the
+  // row, for columns base + index.
+  template <bool Plain, class I, class Fetch, class Multiply, class Put>
+  [[gnu::always_inline]] static void sum_slice(const Sell<U, I>& a, int64 s, const Fetch x_at, const Multiply product,
+                                               const Put put) {
     const int64 end = a.slice_indptr[s + 1], last = std::min(a.rows, (s + 1) * a.height);
     int64 p = s * a.height, e = a.slice_indptr[s];
     if constexpr (Plain) {
-      for (; p + 32 <= last; p += 32, e += 32) sum_rows<32, Plain>(a, p, e, end, conj, x, step, result);
+      for (; p + 32 <= last; p += 32, e += 32) sum_rows<32>(a, p, e, end, x_at, product, put);
+      for (; p + 16 <= last; p += 16, e += 16) sum_rows<16>(a, p, e, end, x_at, product, put);
     }
-    for (; p + 8 <= last; p += 8, e += 8) sum_rows<8, Plain>(a, p, e, end, conj, x, step, result);
-    if (p == last) return;
-    T sums[8] = {};
-    add_rest<Plain>(a, e, end, conj, x, step, sums, last - p);
-    result.put(p, sums, last - p);
+    for (; p + 8 <= last; p += 8, e += 8) sum_rows<8>(a, p, e, end, x_at, product, put);
+    for (; p < last; ++p, ++e) sum_rows<1>(a, p, e, end, x_at, product, put);
   }
 
-  // Computes N neighbouring rows whose first entries are at `e`. They are summed together until one of them ends, or
-  // until their short columns belong to two chunks.
-  template <int64 N, bool Plain, class I>
-  [[gnu::always_inline]] static void sum_rows(const Sell<U, I>& a, int64 p, int64 e, int64 end, bool conj, const V* x,
-                                              int64 step, const Result<T>& result) {
+  // The same for N neighbouring rows whose first entries are at `e`. They are summed together until one of them ends,
+  // or until their short columns belong to two chunks. The remaining entries are summed row by row.
+  template <int64 N, class I, class Fetch, class Multiply, class Put>
+  [[gnu::always_inline]] static void sum_rows(const Sell<U, I> a, int64 p, int64 e, int64 end, const Fetch x_at,
+                                              const Multiply product, const Put put) {
     T sums[N] = {};
-    for (; e < end; e += a.height) {
+    for (; N > 1 && e < end; e += a.height) {
       const ColumnGroup<N, I> column(a.columns, e);
       if (!column.complete()) break;
       const U* const value = a.values + e;
       if constexpr (std::is_same_v<I, AnyIndex>) {
-        for (int64 r = 0; r < N; ++r) {
-          sums[r] += multiply(Plain ? value[r] : conjugate_if(conj, value[r]), x[column.index(r) * step]);
-        }
+        for (int64 r = 0; r < N; ++r) sums[r] += product(value[r], x_at(0, column.index(r)));
       } else {  // not a loop: compilers would load short indices into vectors, and unpack them again
         V x_value[N];
-        const V* const from_base = x + column.base();
         const auto fetch = [&]<int64... r>(std::integer_sequence<int64, r...>) {
-          ((x_value[r] = from_base[column.index(r)]), ...);
+          ((x_value[r] = x_at(column.base(), column.index(r))), ...);
         };
         fetch(std::make_integer_sequence<int64, N>());
-        for (int64 r = 0; r < N; ++r) sums[r] += multiply(value[r], x_value[r]);
+        for (int64 r = 0; r < N; ++r) sums[r] += product(value[r], x_value[r]);
       }
     }
-    if (e == end && result.direct()) {
-      for (int64 r = 0; r < N; ++r) result.out[p + r] = sums[r];
-      return;
-    }
-    T totals[N];  // a copy, so that the sums stay in registers
-    for (int64 r = 0; r < N; ++r) totals[r] = sums[r];
-    if (e < end) add_rest<Plain>(a, e, end, conj, x, step, totals, N);
-    result.put(p, totals, N);
-  }
-
-  // Adds the entries of `count` neighbouring rows from their positions e, e + 1, ... on, row by row.
-  template <bool Plain, class I>
-  [[gnu::noinline]] static void add_rest(const Sell<U, I>& a, int64 e, int64 end, bool conj, const V* x, int64 step,
-                                         T* sums, int64 count) {
-    for (int64 r = 0; r < count; ++r) {
-      T sum = sums[r];
+    for (int64 r = 0; e < end && r < N; ++r) {
       for (int64 f = e + r; f < end; f += a.height) {
         const std::int32_t j = a.columns.at(f, f / kChunk);
         if (j < 0) break;
-        sum += multiply(Plain ? a.values[f] : conjugate_if(conj, a.values[f]), x[Plain ? j : j * step]);
+        sums[r] += product(a.values[f], x_at(0, j));
       }
-      sums[r] = sum;
     }
+    for (int64 r = 0; r < N; ++r) put(p + r, sums[r]);
   }
 };
 

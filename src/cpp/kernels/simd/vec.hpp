@@ -189,9 +189,7 @@ template <class T, class Vec, int K, int N, class Out>
 [[gnu::always_inline]] inline void put_vectors(const Update<T>& update, const Vec (&sums)[K][N], const Out& out) {
   using R = Real<T>;
   constexpr int lanes = sizeof(Vec) / sizeof(R), count = N * sizeof(Vec) / sizeof(T);
-  const bool real = update.alpha.real() && update.beta.real();
-  const bool common = update.plain || (update.reads && real);
-  if (!common) {  // calls at the end, so that no register is live across them
+  if (!update.plain && !(update.alpha.real() && update.beta.real())) {  // calls at the end, so that no register is live across them
     T scaled[K][count];
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {  // not by memcpy, which would need the sums in memory
@@ -208,9 +206,12 @@ template <class T, class Vec, int K, int N, class Out>
     if (update.plain) {
 #pragma GCC unroll 8
       for (int j = 0; j < N; ++j) store(to + j * lanes, sums[k][j]);
-    } else {
+    } else if (update.reads) {
 #pragma GCC unroll 8
       for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j] + beta * load<R, lanes>(to + j * lanes));
+    } else {
+#pragma GCC unroll 8
+      for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j]);
     }
   }
 }

@@ -27,7 +27,8 @@ struct Row {
         const auto a = Ell<U, I>::of(m);
         multiply_all_rows<Ell<U, I>, U, V>("ell matvec", a, m.values.size(), a.width, op, alpha, x, beta, y);
       } else {
-        run(lengthened(m, Lines::rows), op, alpha, x, beta, y);
+        const auto lengthen = [](const Matrix& a) { return lengthened(a, Lines::rows); };
+        run(long_columns(m, lengthen, "indices"), op, alpha, x, beta, y);
       }
     });
   }

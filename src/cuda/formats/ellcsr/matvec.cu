@@ -95,7 +95,8 @@ void sum_by_warps(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar b
   if constexpr (reads_columns<I, U, V>) {
     launch_rows<U, V>(sum_rows<I, U, V>, 32, EllCsr<U, I>::of(m), op, alpha, x, beta, y);
   } else {
-    sum_by_warps<std::int32_t, U, V>(lengthened(m), op, alpha, x, beta, y);
+    const auto lengthen = [](const Matrix& a) { return lengthened(a); };
+    sum_by_warps<std::int32_t, U, V>(long_columns(m, lengthen, "ell_indices", "csr_indices"), op, alpha, x, beta, y);
   }
 }
 

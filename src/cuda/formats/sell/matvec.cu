@@ -54,7 +54,8 @@ struct Row {
       if constexpr (reads_columns<I, U, V>) {
         multiply_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), longest, op, alpha, x, beta, y);
       } else {
-        multiply(lengthened(m, Lines::one), longest, op, alpha, x, beta, y);
+        const auto lengthen = [](const Matrix& a) { return lengthened(a, Lines::one); };
+        multiply(long_columns(m, lengthen, "indices"), longest, op, alpha, x, beta, y);
       }
     });
   }

@@ -2,7 +2,6 @@
 #include "kernels/band/diagonals.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 namespace diagsparse::cuda::band {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 
 #include "device/fetch.cuh"
 #include "device/matrix_units.cuh"

@@ -20,11 +20,15 @@ MatmulRow tiled();         // Algorithm 1; cdm only
 MatmulRow atomic();        // Algorithm 2
 MatmulRow atomic_split();  // the variant with less divergence that the paper suggests
 MatmulRow entry();         // the paper's first approach
-template <template <class, class> class Kernel>
-MatmulRow row_of_paper(const char* name, void (*prepare)(const Plan&)) {
+template <template <class, class> class Kernel, void (*prepare)(const Plan&)>
+MatmulRow row_of_paper(const char* name) {
   return {.name = name,
           .typed = one_type<Kernel, MatmulKernel>(),
-          .prepare = prepare,
+          .prepare =
+              [](const Plan& plan) {
+                prepare(plan);
+                find_matmul(plan.format(), "row").prepare(plan);  // for operands whose types differ from the planned ones
+              },
           .fallback = [](const Plan&, DType a, DType b) -> const char* { return a == b ? nullptr : "row"; }};
 }
 // The fraction of the offsets between C's lowest and highest that C stores.

@@ -137,7 +137,7 @@ struct Split : Scatter<3, U, V> {};
 
 }  // namespace
 
-MatmulRow atomic() { return row_of_paper<Unsplit>("atomic", prepare_atomic); }
-MatmulRow atomic_split() { return row_of_paper<Split>("atomic_split", prepare_atomic); }
+MatmulRow atomic() { return row_of_paper<Unsplit, prepare_atomic>("atomic"); }
+MatmulRow atomic_split() { return row_of_paper<Split, prepare_atomic>("atomic_split"); }
 
 }  // namespace diagsparse::cuda::matmul

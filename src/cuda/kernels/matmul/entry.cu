@@ -73,6 +73,6 @@ struct EntryMatmul {
 
 }  // namespace
 
-MatmulRow entry() { return row_of_paper<EntryMatmul>("entry", prepare_entries); }
+MatmulRow entry() { return row_of_paper<EntryMatmul, prepare_entries>("entry"); }
 
 }  // namespace diagsparse::cuda::matmul

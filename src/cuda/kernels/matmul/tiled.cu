@@ -136,6 +136,6 @@ struct TiledMatmul {
 
 }  // namespace
 
-MatmulRow tiled() { return row_of_paper<TiledMatmul>("tiled", prepare_rows); }
+MatmulRow tiled() { return row_of_paper<TiledMatmul, prepare_rows>("tiled"); }
 
 }  // namespace diagsparse::cuda::matmul

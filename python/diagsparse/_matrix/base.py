@@ -91,7 +91,8 @@ class Base(Parent):
     def parts(self) -> dict[str, Any]:
         """Return the component arrays of the layout by name, without copying them.
 
-        The constructor of the matrix's class accepts this dict together with ``shape=``.
+        The constructor of the matrix's class accepts this dict together with ``shape=``. For packed matrices in dia, hm
+        and cdm, it also needs their ``symmetry=`` and ``period=``, which these arrays do not contain.
 
         Returns
         -------

@@ -189,7 +189,8 @@ template <class T, class Vec, int K, int N, class Out>
 [[gnu::always_inline]] inline void put_vectors(const Update<T>& update, const Vec (&sums)[K][N], const Out& out) {
   using R = Real<T>;
   constexpr int lanes = sizeof(Vec) / sizeof(R), count = N * sizeof(Vec) / sizeof(T);
-  if (!update.plain && !(update.alpha.real() && update.beta.real())) {  // calls at the end, so that no register is live across them
+  const bool real = update.alpha.real() && update.beta.real();
+  if (!update.plain && !real) {  // calls at the end, so that no register is live across them
     T scaled[K][count];
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {  // not by memcpy, which would need the sums in memory

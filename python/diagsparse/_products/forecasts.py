@@ -107,9 +107,10 @@ def _format_for(a: SparseArray, format: str) -> Any:
 def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes of `a` in every format, None for formats that cannot represent it.
 
-    For its own format, they are `a.nbytes`, and for a view those of `a.copy()`. For other formats, they are the bytes of the default layout: dia, hm and
-    cdm preserve the packing of each other, the others store all elements. Zeros on diagonals do not count if a format
-    would drop them. The matrix is converted at most to csr, if its rows are needed, after a forecast of the memory.
+    For its own format, they are `a.nbytes`, and for a view those of `a.copy()`. For other formats, they are those
+    of the default layout: dia, hm and cdm preserve the packing of each other, the others store all elements. Zeros on
+    diagonals do not count if a format would drop them. The matrix is converted at most to csr, if its rows are needed,
+    after a forecast of the memory.
     """
     a = _sparse(a, "memory_report", "a")
     s = a._summary()

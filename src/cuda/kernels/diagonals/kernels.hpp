@@ -27,7 +27,7 @@ MatmulRow row_of_paper(const char* name) {
           .prepare =
               [](const Plan& plan) {
                 prepare(plan);
-                find_matmul(plan.format(), "row").prepare(plan);  // for operands whose types differ from the planned ones
+                find_matmul(plan.format(), "row").prepare(plan);  // for operands of other types than the planned ones
               },
           .fallback = [](const Plan&, DType a, DType b) -> const char* { return a == b ? nullptr : "row"; }};
 }

@@ -270,5 +270,5 @@ def _on_sites(name: str, values: ArrayLike, sites: int) -> list[Any]:
     """Return a list with one number for each site."""
     given = np.asarray(values)
     if given.dtype.kind not in "biuf" or given.shape not in ((), (sites,)):
-        raise ValueError(f"{name} is {given.dtype} {given.shape}, expected a real number or {sites}")
+        raise ValueError(f"{name} is {given.dtype} {given.shape}, expected a real number, or {sites} of them")
     return np.broadcast_to(given, sites).tolist()

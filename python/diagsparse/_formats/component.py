@@ -7,4 +7,8 @@ from typing import Any
 
 def component(name: str, doc: str) -> Any:
     """Return the property for the component array of this name, which is None if the matrix does not store it."""
-    return property(lambda a: a.parts().get(name), doc=f"{doc} Not copied.")
+
+    def array(a: Any) -> Any:  # a function with a `def`, which numpydoc looks for
+        return a.parts().get(name)
+
+    return property(array, doc=f"{doc} Not copied.")

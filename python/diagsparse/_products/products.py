@@ -156,10 +156,12 @@ def matmul(
         are not read.
     alpha, beta : scalar
         By default `beta` is 1 if `c` is given, else 0.
-    trans_a, trans_b, symmetry, format, kernel, max_bytes
+    trans_a, trans_b, symmetry, format, kernel
         As in `plan_matmul`.
     out : sparse matrix, optional
         A matrix with the exact structure of the result (see `plan_matmul`); overwritten and returned.
+    max_bytes
+        As in `plan_matmul`.
     stream : optional
         For matrices on a GPU, as in `SparseArray.matvec`; by default CuPy's or PyTorch's current stream.
 

@@ -90,7 +90,7 @@ COMPARISONS = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, o
 @FORMATS
 @EACH_DTYPE
 def test_comparisons_and_extremes_of_matrices(format, dtype, device):
-    """As SciPy's csr, also with NaN and infinities beside nothing; on the device of both."""
+    """As SciPy's csr, also with NaN and infinities where the other matrix has no entry; on the device of both."""
     special = sp.csr_array(
         np.array([[np.inf, np.nan, 1, 0], [-np.inf, 2, 0, np.inf], [3, np.nan, 0, 0], [0, 0, -1, 5]])
     )

@@ -1,0 +1,1 @@
+"""Matrices and vectors whose rows are distributed over processes, and what is exchanged for a product."""

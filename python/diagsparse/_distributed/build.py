@@ -1,0 +1,149 @@
+"""Building distributed matrices: from rows, from local blocks, and from a matrix of one process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._backends.arguments import integer
+from .._backends.docstrings import completed_by
+from .._matrix.sparse_array import SparseArray
+from .._show import display
+from .collective import communicator, same, together
+from .columns import local_matrix
+from .matrix import DistributedArray
+from .ranges import Partition, checked_partition
+
+_TAG = 7104
+
+
+def from_rows(
+    function: Callable[[int, int], Any], shape: tuple[int, int], *, comm: Any = None, row_ranges: Any = None
+) -> DistributedArray:
+    """Build a distributed matrix of which every process builds its own rows.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(first, last)`` returns the rows first to last - 1 as a sparse matrix of shape (last - first, n), with
+        all columns; it must not communicate. `diagsparse.gallery` has functions with a parameter ``rows=(first,
+        last)``. Matrices in the formats dia, hm, mdia, csr and qband remain in their format; a `dia_array` of SciPy is
+        converted to hm, and everything else to csr.
+    shape : (int, int)
+        Shape (m, n) of the whole matrix.
+    comm : mpi4py communicator, optional
+        The processes; by default all of them.
+    row_ranges : sequence of (int, int), optional
+        The rows ``(first, last)`` of each process, contiguous and in the order of the ranks; by default equal numbers.
+
+    Returns
+    -------
+    DistributedArray
+
+    Raises
+    ------
+    ValueError, TypeError, MemoryError
+        On all processes, if one of them raises: for wrong shapes, ranges that are not contiguous, formats that differ,
+        and anything that `function` raises.
+
+    Notes
+    -----
+    The elements of a vector are divided like the rows if the matrix is square, and equally otherwise. A process needs
+    memory for its rows once more while it is built.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> from diagsparse import distributed
+    >>> D = distributed.from_rows(lambda first, last: ds.eye(1000, format="hm")[first:last], (1000, 1000))
+    >>> y = D @ distributed.vector(D, 1.0)
+    """
+    who, comm = "distributed.from_rows", communicator(comm)
+    m, n = together(comm, lambda: _checked_shape(shape, who))
+    rows = together(comm, lambda: checked_partition(row_ranges, m, comm.size, who))
+    first, last = rows.range(comm.rank)
+
+    def built() -> SparseArray:
+        block = local_matrix(function(first, last))
+        if block.shape != (last - first, n):
+            raise ValueError(
+                f"{who}: function({first}, {last}) returned a {block.shape[0]} x {block.shape[1]} matrix, expected "
+                f"{last - first} x {n}"
+            )
+        return block
+
+    return _distributed(together(comm, built), rows, n, comm, who)
+
+
+@completed_by(from_rows)
+def from_local(block: Any, shape: tuple[int, int] | None = None, *, comm: Any = None) -> DistributedArray:
+    """Build a distributed matrix from the rows of each process, in the order of the ranks.
+
+    Parameters
+    ----------
+    block : sparse matrix, shape (r, n)
+        The rows of this process, with all columns.
+    shape : (int, int), optional
+        Shape (m, n) of the whole matrix; checked if it is given.
+    """
+    who, comm = "distributed.from_local", communicator(comm)
+    local = together(comm, lambda: local_matrix(block))
+    n = same(comm, local.shape[1], f"{who}: the number of columns")
+    rows = Partition(np.cumsum([0, *comm.allgather(local.shape[0])]).tolist())
+    wanted = together(comm, lambda: shape and _checked_shape(shape, who))
+    if wanted and wanted != (rows.rows, n):
+        raise ValueError(f"{who}: the blocks are a {rows.rows} x {n} matrix, expected {wanted[0]} x {wanted[1]}")
+    return _distributed(local, rows, n, comm, who)
+
+
+@completed_by(from_rows)
+def from_global(A: Any, *, comm: Any = None, root: int = 0, row_ranges: Any = None) -> DistributedArray:
+    """Distribute a matrix that one process has.
+
+    Parameters
+    ----------
+    A : sparse matrix, shape (m, n)
+        The matrix, on process `root`; ignored on the others, where it may be None.
+    root : int
+        Rank of the process that has the matrix.
+    """
+    who, comm = "distributed.from_global", communicator(comm)
+
+    def checked() -> tuple[int, SparseArray | None]:
+        rank = integer(root, f"{who}: root")
+        if not 0 <= rank < comm.size:
+            raise ValueError(f"{who}: root={rank}, expected 0 to {comm.size - 1}")
+        return rank, local_matrix(A) if comm.rank == rank else None
+
+    root, whole = together(comm, checked)
+    m, n = comm.bcast(None if whole is None else whole.shape, root)
+    rows = together(comm, lambda: checked_partition(row_ranges, m, comm.size, who))
+    if whole is None:
+        block = comm.recv(source=root, tag=_TAG)
+    else:
+        for p in range(comm.size):
+            if p != root:
+                comm.send(whole[slice(*rows.range(p))], p, _TAG)  # one after another: a copy of one part at a time
+        block = whole[slice(*rows.range(root))] if comm.size > 1 else whole
+    return _distributed(block, rows, n, comm, who)
+
+
+def _checked_shape(shape: Any, who: str) -> tuple[int, int]:
+    try:
+        m, n = shape
+    except (TypeError, ValueError):
+        raise TypeError(f"{who}: shape is {shape!r}, expected two integers (m, n)") from None
+    m, n = integer(m, f"{who}: shape"), integer(n, f"{who}: shape")
+    if m < 0 or n < 0:
+        raise ValueError(f"{who}: shape is {(m, n)}, expected two integers >= 0")
+    return m, n
+
+
+def _distributed(block: SparseArray, rows: Partition, n: int, comm: Any, who: str) -> DistributedArray:
+    same(comm, (rows.borders.tolist(), n), f"{who}: the ranges of rows and the number of columns")
+    same(comm, block.format, f"{who}: the format of the rows")
+    dtype = np.result_type(*comm.allgather(block.dtype))
+    cols = rows if n == rows.rows else Partition.equal(n, comm.size)
+    return DistributedArray(block.astype(dtype, copy=False), rows, cols, comm)

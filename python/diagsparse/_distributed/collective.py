@@ -1,0 +1,114 @@
+"""What all processes do together: communicators, and checks that fail on all of them if they fail on one."""
+
+from __future__ import annotations
+
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+R = TypeVar("R")
+
+#: Errors of one process are raised by all others as the nearest of these, with the message of that process.
+_RAISED = (ValueError, TypeError, MemoryError, NotImplementedError)
+
+
+def communicator(comm: Any = None) -> Any:
+    """Return a communicator of mpi4py, by default that of all processes.
+
+    An exception that ends one of several processes then ends all of them (``MPI_Abort``), since the others would wait
+    for it forever.
+    """
+    if comm is None:
+        try:
+            from mpi4py import MPI
+        except ImportError as error:
+            raise ImportError(
+                f'diagsparse.distributed needs mpi4py and an MPI library: pip install "diagsparse[mpi]" ({error})'
+            ) from None
+        comm = MPI.COMM_WORLD
+    if comm.size > 1 and sys.excepthook is not _abort:
+        _abort.after, sys.excepthook, _abort.comm = sys.excepthook, _abort, comm
+    return comm
+
+
+class _Abort:
+    """The hook for exceptions that nobody handles: prints the exception, and ends all processes."""
+
+    after: Any = None
+    comm: Any = None
+
+    def __call__(self, kind: Any, value: Any, traceback: Any) -> None:
+        self.after(kind, value, traceback)
+        if not issubclass(kind, (SystemExit, GeneratorExit)):
+            name = f"{kind.__name__}: {value}"
+            print(f"diagsparse.distributed: process {self.comm.rank} ends all processes: {name}", file=sys.stderr)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            self.comm.Abort(1)
+
+
+_abort = _Abort()
+
+
+def together(comm: Any, function: Callable[[], R]) -> R:
+    """Call a function on all processes; if it raises on some of them, raise on all, with the message of the first.
+
+    Every process has to call this, and the function must not communicate.
+    """
+    result, error = None, None
+    try:
+        result = function()
+    except Exception as raised:
+        error = raised
+    if comm.size == 1:
+        if error is not None:
+            raise error
+        return result  # type: ignore[return-value]
+    kind = next((i for i, k in enumerate(_RAISED) if isinstance(error, k)), -1)
+    found = [e for e in comm.allgather(None if error is None else (comm.rank, kind, str(error))) if e]
+    if error is not None:
+        raise error
+    if found:
+        rank, kind, message = found[0]
+        raise (_RAISED[kind] if kind >= 0 else RuntimeError)(f"process {rank}: {message}")
+    return result  # type: ignore[return-value]
+
+
+def same(comm: Any, value: R, what: str) -> R:
+    """Return a value that is the same on all processes; raise ValueError on all of them if it is not."""
+    values = comm.allgather(value)
+    for rank, other in enumerate(values):
+        if other != values[0]:
+            raise ValueError(f"{what} differs: {values[0]} on process 0, {other} on process {rank}")
+    return value
+
+
+def agree(comm: Any, error: Exception | None, value: tuple[str, Any] | None) -> None:
+    """Raise on all processes if there is an error on one of them, or if the value (name, value) differs."""
+    if comm.size == 1:
+        if error is not None:
+            raise error
+        return
+    code = zlib.crc32(repr(value).encode())
+    mine = np.array([error is not None, code, -code], np.int64)
+    most = np.empty_like(mine)
+    comm.Allreduce(mine, most, op=_maximum())
+    if most[0]:
+        together(comm, lambda: _raise(error))
+    if most[1] != -most[2]:
+        assert value is not None
+        same(comm, value[1], value[0])
+
+
+def _raise(error: Exception | None) -> None:
+    if error is not None:
+        raise error
+
+
+def _maximum() -> Any:
+    from mpi4py import MPI
+
+    return MPI.MAX

@@ -1,0 +1,160 @@
+"""How the rows of a process are multiplied: which of them need the halo, and over which elements of x."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._backends.types import product_dtypes
+from .._matrix.sparse_array import SparseArray
+from .._products.matvec_plan import MatvecPlan
+from .._products.products import plan_matvec
+from . import columns
+from .exchange import Exchanges
+from .halo import Exchange, Halo, halo_of
+from .ranges import Partition, Ranges
+
+
+Block = Sequence[SparseArray]  # the matrices that the rows of a process are the sum of
+
+
+@dataclass
+class Piece:
+    """Consecutive rows of a process, over the elements of x that they need."""
+
+    rows: slice
+    columns: Ranges
+    plans: tuple[MatvecPlan, ...]  # of the matrices that it is the sum of
+
+    def multiply(self, x: Any, out: Any, alpha: complex, beta: complex) -> None:
+        """Compute its rows of ``alpha A x + beta out``."""
+        for plan in self.plans:
+            plan(x, out=out[self.rows], alpha=alpha, beta=beta)
+            beta = 1
+
+
+class Plan:
+    """The rows of a process in at most three pieces: those that need no halo, and those before and after them.
+
+    The rows without halo are multiplied by the rows of x that the process has. The others are multiplied by a copy of
+    the elements that they need, into which the halo is received.
+
+    Attributes
+    ----------
+    interior : list of Piece
+        None or one.
+    boundary : list of Piece
+        Up to two, over the same columns.
+    report : Halo
+        What is exchanged.
+    """
+
+    def __init__(self, block: SparseArray, rows: Partition, cols: Partition, comm: Any) -> None:
+        self.comm, self.shape, self.dtype, self.format = comm, (rows.rows, cols.rows), block.dtype, block.format
+        me, (first, last) = comm.rank, rows.range(comm.rank)
+        self.own = own = cols.range(me)
+        block = columns.components(block)
+        clean = columns.interior(block, own) if comm.size > 1 else (0, last - first)
+        parts = [(a, b) for a, b in ((0, clean[0]), (clean[1], last - first)) if a < b]
+        self.needed = Ranges.all(columns.needed(one, a, b) for one in block for a, b in parts)
+        self.report = self._halo(block, rows, cols, (first + clean[0], first + clean[1]))
+        self.interior = self._pieces(
+            block, [clean] if clean[0] < clean[1] or not parts else [], Ranges([own[0]], [own[1]])
+        )
+        self.boundary = self._pieces(block, parts, self.needed)
+        self._messages = Exchanges(
+            comm,
+            [(e.peer, self._in_halo(e.receive)) for e in self.report.exchanges if e.received],
+            [(e.peer, Ranges.of(e.send).shifted(-own[0])) for e in self.report.exchanges if e.sent],
+        )
+        kept = self.needed.within(*own)
+        self._kept = [
+            (slice(*self.needed.position([a, b - 1]) + [0, 1]), slice(a - own[0], b - own[0])) for a, b in kept
+        ]
+        self._halo_of_last: Any = np.zeros(0)
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All pieces, in the order of their rows."""
+        return sorted([*self.interior, *self.boundary], key=lambda piece: piece.rows.start)
+
+    def _pieces(self, block: Block, ranges: list[tuple[int, int]], over: Ranges) -> list[Piece]:
+        made = []
+        for a, b in ranges:
+            rows = [one if (a, b) == (0, one.shape[0]) else one[a:b] for one in block]
+            if list(over) != [(0, self.shape[1])]:
+                rows = [columns.relabelled(one, over.position, over.size) for one in rows]
+            made.append(Piece(slice(a, b), over, tuple(plan_matvec(one) for one in rows)))
+        return made
+
+    def _halo(self, block: Block, rows: Partition, cols: Partition, interior: tuple[int, int]) -> Halo:
+        """Return the halo: from the offsets of all processes, or for other formats from what each of them asks for."""
+        me, comm = self.comm.rank, self.comm
+        itemsize = self.dtype.itemsize
+        if self.format in ("dia", "hm"):
+            k = columns.offsets_of(block[0])
+            everyone = comm.allgather(k - rows.range(me)[0])  # offsets in the whole matrix
+            union = np.unique(np.concatenate(everyone))
+            return halo_of(me, everyone, union, self.shape, rows, cols, itemsize)
+        asked = dict(cols.by_owner(self.needed.without(*self.own)))
+        requests: list[Any] = [None] * comm.size
+        for peer, part in asked.items():
+            requests[peer] = (part.starts, part.stops)
+        answers = comm.alltoall(requests)
+        exchanges = []
+        for peer in range(comm.size):
+            receive, send = asked.get(peer, Ranges([], [])), Ranges(*(answers[peer] or ([], [])))
+            if receive.size or send.size:
+                exchanges.append(Exchange(peer, list(receive), list(send), receive.size, send.size))
+        return Halo(me, self.shape, rows, cols, interior, self.needed, exchanges, itemsize)
+
+    def _in_halo(self, ranges: list[tuple[int, int]]) -> Ranges:
+        """Return the positions of ranges of columns in the copy of the needed elements."""
+        return Ranges.of([tuple(int(p) for p in self.needed.position([a, b - 1]) + [0, 1]) for a, b in ranges])
+
+    # ---- products ---------------------------------------------------------------------------------
+    def product(self, x: Any, out: Any, alpha: complex, beta: complex) -> Any:
+        """Return ``alpha A x + beta out`` for the rows of this process; `x` are the rows of x that it has."""
+        if out is None:
+            out = self._empty(x)
+        halo = self._buffer(x)
+        pending = self._messages.start(x, halo)
+        for piece in self.interior:
+            piece.multiply(x, out, alpha, beta)
+        for to, of in self._kept:
+            halo[to] = x[of]
+        self._messages.finish(pending, halo)
+        for piece in self.boundary:
+            piece.multiply(halo, out, alpha, beta)
+        return out
+
+    def _empty(self, x: Any) -> Any:
+        count = sum(piece.rows.stop - piece.rows.start for piece in self.pieces)
+        order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
+        return np.empty((count, *x.shape[1:]), product_dtypes(self.dtype, x.dtype)[1], order)
+
+    def _buffer(self, x: Any) -> Any:
+        """Return memory for the elements that boundary rows need; that of the last product if it fits."""
+        shape = (self.needed.size, *x.shape[1:])
+        order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
+        last = self._halo_of_last
+        if last.shape != shape or last.dtype != x.dtype or not last.flags[f"{order}_CONTIGUOUS"]:
+            self._halo_of_last = np.empty(shape, x.dtype, order)
+        return self._halo_of_last
+
+    # ---- the rows as one matrix -------------------------------------------------------------------
+    def local(self) -> SparseArray:
+        """Return the rows of this process with all columns."""
+        rows = sum(piece.rows.stop - piece.rows.start for piece in self.pieces)
+        found = []
+        for matrices in zip(*([plan.matrix for plan in piece.plans] for piece in self.pieces), strict=True):
+            if len(self.pieces) == 1 and list(self.pieces[0].columns) == [(0, self.shape[1])]:
+                found.append(matrices[0])
+                continue
+            placed = zip(self.pieces, matrices, strict=True)
+            parts = [columns.Placed(one, piece.rows.start, piece.columns.element) for piece, one in placed]
+            found.append(columns.put_together(parts, (rows, self.shape[1])))
+        return columns.composed(self.format, found)

@@ -1,0 +1,205 @@
+"""Vectors and blocks of vectors whose rows are distributed over processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._backends.arguments import integer
+from . import collective
+from .ranges import Partition, checked_partition
+from .reductions import tree_sum
+
+
+class Vector(np.lib.mixins.NDArrayOperatorsMixin):
+    """A vector, or a block of vectors, of which every process has some rows; created by `vector`.
+
+    Arithmetic and NumPy's element-wise functions work with scalars and with other vectors that are distributed in the
+    same way: ``2 * x + y``, ``np.exp(x)``, ``x += y``. They do not communicate.
+
+    Attributes
+    ----------
+    local : ndarray, shape (r,) or (r, k)
+        The rows of this process; changing them changes the vector.
+    comm : mpi4py communicator
+        The processes.
+    """
+
+    def __init__(self, local: Any, rows: Partition, comm: Any) -> None:
+        self.local, self._rows, self.comm = local, rows, comm
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the whole vector, (n,) or (n, k)."""
+        return (self._rows.rows, *self.local.shape[1:])
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of the elements."""
+        return self.local.dtype
+
+    @property
+    def row_range(self) -> tuple[int, int]:
+        """The rows ``(first, last)`` of this process."""
+        return self._rows.range(self.comm.rank)
+
+    def copy(self) -> Vector:
+        """Return a copy."""
+        return Vector(self.local.copy(), self._rows, self.comm)
+
+    def gather(self, root: int | None = 0) -> Any:
+        """Return the whole vector on process `root`, and None on the others; on all of them if `root` is None.
+
+        Every process has to call this.
+        """
+        local = np.ascontiguousarray(self.local)
+        parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)
+        return None if parts is None else np.concatenate(parts)
+
+    def __len__(self) -> int:
+        return self._rows.rows
+
+    def __repr__(self) -> str:
+        first, last = self.row_range
+        shape = " x ".join(map(str, self.shape))
+        return f"<vector {shape} {self.dtype}: rows {first} to {last}, process {self.comm.rank} of {self.comm.size}>"
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self!r} is no array; use x.local for the rows of this process, or x.gather()")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
+        if method != "__call__" or ufunc.signature is not None:
+            return NotImplemented
+        given = [*inputs, *(out or ())]
+        for one in given:
+            if isinstance(one, Vector):
+                self._check_same(one, ufunc.__name__)
+            elif np.ndim(one) != 0:
+                raise TypeError(
+                    f"{ufunc.__name__}: an array of shape {np.shape(one)} with {self!r}: expected a scalar or a "
+                    "distributed vector"
+                )
+        if out is not None:
+            kwargs["out"] = tuple(one.local if isinstance(one, Vector) else one for one in out)
+        found = ufunc(*(one.local if isinstance(one, Vector) else one for one in inputs), **kwargs)
+        if out is not None:
+            return out[0] if len(out) == 1 else out
+        wrap = lambda local: Vector(local, self._rows, self.comm)  # noqa: E731
+        return tuple(map(wrap, found)) if isinstance(found, tuple) else wrap(found)
+
+    def _check_same(self, other: Vector, who: str) -> None:
+        if other._rows != self._rows or other.comm.size != self.comm.size:
+            raise ValueError(f"{who}: vectors of {self.shape} and {other.shape} rows with different ranges of rows")
+
+
+def vector(like: Any, fill: Any = 0, *, comm: Any = None, dtype: Any = None, row_ranges: Any = None) -> Vector:
+    """Return a distributed vector.
+
+    Parameters
+    ----------
+    like : DistributedArray, Vector or int
+        The matrix that is going to multiply the vector, a vector with the same rows, or the number of rows.
+    fill : scalar or callable
+        The value of all elements, or ``fill(first, last)``, which returns the rows first to last - 1 as an array of
+        shape (last - first,) or (last - first, k).
+    comm : mpi4py communicator, optional
+        The processes, if `like` is a number; by default all of them.
+    dtype : dtype, optional
+        By default that of the matrix, or of the filled values.
+    row_ranges : sequence of (int, int), optional
+        The rows ``(first, last)`` of each process, if `like` is a number; by default equal numbers.
+
+    Returns
+    -------
+    Vector
+
+    Raises
+    ------
+    ValueError, TypeError
+        On all processes, if `fill` raises on one of them or returns another number of rows, or for ranges that are not
+        contiguous.
+
+    Examples
+    --------
+    >>> from diagsparse import distributed
+    >>> x = distributed.vector(10, 1.0)
+    >>> float(distributed.norm(x) ** 2)
+    10.0
+    """
+    who = "distributed.vector"
+    rows, own = getattr(like, "_cols", getattr(like, "_rows", None)), getattr(like, "comm", None)
+    comm = collective.communicator(own if comm is None else comm)
+    if rows is None:
+        n = collective.together(comm, lambda: integer(like, f"{who}: like"))
+        rows = collective.together(comm, lambda: checked_partition(row_ranges, n, comm.size, who))
+        collective.same(comm, rows.borders.tolist(), f"{who}: row_ranges")
+    first, last = rows.range(comm.rank)
+
+    def filled() -> Any:
+        if not callable(fill):
+            kind = dtype or (getattr(like, "dtype", None) or np.result_type(fill, np.float32(0)))
+            return np.full(
+                last - first, fill, np.result_type(kind, np.min_scalar_type(fill)) if dtype is None else kind
+            )
+        local = np.array(fill(first, last), dtype)
+        if local.ndim not in (1, 2) or len(local) != last - first:
+            raise ValueError(f"{who}: fill({first}, {last}) has shape {local.shape}, expected {last - first} rows")
+        return local if local.dtype.kind in "fc" else local.astype(float)
+
+    local = collective.together(comm, filled)
+    kinds = comm.allgather((local.dtype, local.shape[1:]))
+    if len({shape for _, shape in kinds}) > 1:
+        raise ValueError(f"{who}: fill returned blocks of shapes {[shape for _, shape in kinds]} per row")
+    return Vector(local.astype(np.result_type(*(kind for kind, _ in kinds)), copy=False), rows, comm)
+
+
+def dot(x: Vector, y: Vector) -> Any:
+    """Return the inner product ``sum(conj(x) * y)`` of distributed vectors, on every process.
+
+    Parameters
+    ----------
+    x, y : Vector, shape (n,) or (n, k)
+        Distributed in the same way. Blocks give k products, of column with column.
+
+    Returns
+    -------
+    scalar or ndarray of shape (k,)
+
+    Raises
+    ------
+    ValueError
+        If the shapes or the ranges of rows differ.
+
+    Notes
+    -----
+    The result has the same bits for any number of processes; see `distributed`. Every process has to call this.
+
+    Examples
+    --------
+    >>> from diagsparse import distributed
+    >>> x = distributed.vector(4, lambda first, last: range(first, last))
+    >>> float(distributed.dot(x, x))
+    14.0
+    """
+    x._check_same(y, "distributed.dot")
+    if x.shape != y.shape:
+        raise ValueError(f"distributed.dot: shapes {x.shape} and {y.shape}, expected equal ones")
+    return tree_sum(x.comm, x._rows, _dot, x.local, y.local)
+
+
+def norm(x: Vector) -> Any:
+    """Return the Euclidean norm of a distributed vector, or of each column of a block, on every process.
+
+    The square root of `dot`, so it overflows where that does.
+    """
+    return np.sqrt(dot(x, x).real)
+
+
+def sum(x: Vector) -> Any:
+    """Return the sum of the elements of a distributed vector, or of each column of a block, on every process."""
+    return tree_sum(x.comm, x._rows, lambda a: a.sum(axis=0), x.local)
+
+
+def _dot(x: Any, y: Any) -> Any:
+    return np.vdot(x, y) if x.ndim == 1 else (x.conj() * y).sum(axis=0)

@@ -1,11 +1,13 @@
 """Matrices and vectors that are distributed by rows over many processes, on MPI."""
 
 from ._distributed.build import from_global, from_local, from_rows
+from ._distributed.files import load, save
 from ._distributed.halo import Exchange, Halo, HaloForecast, halo
 from ._distributed.matrix import DistributedArray
+from ._distributed.solvers import cg
 from ._distributed.vector import Vector, dot, norm, sum, vector
 
 __all__ = [
-    "DistributedArray", "Exchange", "Halo", "HaloForecast", "Vector", "dot", "from_global", "from_local", "from_rows",
-    "halo", "norm", "sum", "vector",
+    "DistributedArray", "Exchange", "Halo", "HaloForecast", "Vector", "cg", "dot", "from_global", "from_local", "from_rows",
+    "halo", "load", "norm", "save", "sum", "vector",
 ]  # fmt: skip

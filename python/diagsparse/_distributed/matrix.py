@@ -154,7 +154,18 @@ class DistributedArray:
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, (Vector, np.ndarray)):
             return self.matvec(other)
+        if isinstance(other, DistributedArray):
+            from .matmul import matmul  # which imports this class
+
+            return matmul(self, other)
         return NotImplemented
+
+    def diagonal(self) -> Vector:
+        """Return the main diagonal of a square matrix, as a distributed vector."""
+        first, last = self.row_range
+        if self.shape[0] != self.shape[1]:
+            raise ValueError(f"diagonal: a {self.shape[0]} x {self.shape[1]} matrix, expected a square one")
+        return Vector(np.array(self.local.diagonal(first)[: last - first]), self._rows, self.comm)
 
     def _checked(self, x: Any, out: Any, beta: complex) -> tuple[Any, Any]:
         """Return the local arrays of the operands."""

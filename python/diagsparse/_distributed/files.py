@@ -1,0 +1,108 @@
+"""Saving distributed matrices: a folder with one file of rows per process, readable with any number of processes."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ..io import read, write
+from . import columns
+from .build import _distributed
+from .collective import communicator, same, together
+from .matrix import DistributedArray
+from .ranges import checked_partition
+
+_INDEX, _VERSION = "distributed.json", 1
+
+
+def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
+    """Save a distributed matrix: every process writes its rows to a file of a folder.
+
+    Parameters
+    ----------
+    path : str or path
+        A folder that all processes see; created if it is missing. Files of an earlier matrix in it are replaced.
+    D : DistributedArray
+        The matrix.
+
+    Raises
+    ------
+    OSError, ValueError
+        On all processes, if one of them cannot write.
+
+    Notes
+    -----
+    The files are NumPy archives (`.npz`), each of which `diagsparse.read` can read, too.
+    """
+    folder, comm = Path(path), D.comm
+    together(comm, lambda: folder.mkdir(parents=True, exist_ok=True))
+    local = D.local
+    together(comm, lambda: write(folder / _name(comm.rank), local))
+
+    def index() -> None:
+        if comm.rank == 0:
+            text = {"version": _VERSION, "shape": D.shape, "format": D.format, "borders": D._rows.borders.tolist()}
+            (folder / _INDEX).write_text(json.dumps(text))
+            for old in folder.glob("rows-*.npz"):
+                if old.name not in {_name(p) for p in range(comm.size)}:
+                    old.unlink()
+
+    together(comm, index)
+
+
+def load(path: str | os.PathLike[str], *, comm: Any = None, row_ranges: Any = None) -> DistributedArray:
+    """Load a matrix saved by `save`, with any number of processes.
+
+    Parameters
+    ----------
+    path : str or path
+        The folder.
+    comm, row_ranges
+        As for `from_rows`.
+
+    Returns
+    -------
+    DistributedArray
+
+    Raises
+    ------
+    OSError, ValueError
+        On all processes, if one of them cannot read its rows.
+    """
+    who, comm, folder = "distributed.load", communicator(comm), Path(path)
+    index = together(comm, lambda: json.loads((folder / _INDEX).read_text()))
+
+    def checked() -> Any:
+        if index.get("version") != _VERSION:
+            raise ValueError(f"{who}: {folder / _INDEX} has version {index.get('version')}, expected {_VERSION}")
+        return checked_partition(row_ranges, index["shape"][0], comm.size, who)
+
+    rows = together(comm, checked)
+    first, last = rows.range(comm.rank)
+
+    def own_rows() -> Any:
+        borders, n = index["borders"], index["shape"][1]
+        parts: list[tuple[int, Any]] = []
+        for p, (a, b) in enumerate(zip(borders, borders[1:], strict=False)):
+            low, high = max(a, first), min(b, last)
+            if low < high or (not parts and p == len(borders) - 2):
+                low, high = min(low, b), max(min(low, b), high)
+                whole = columns.local_matrix(read(folder / _name(p)))
+                parts.append((low - first, columns.components(whole[low - a : high - a])))
+        blocks = zip(*(block for _, block in parts), strict=True)
+        starts = [start for start, _ in parts]
+        found = [
+            columns.put_together([columns.Placed(one, row, lambda c: c) for row, one in zip(starts, block, strict=True)],
+                                 (last - first, n))
+            for block in blocks
+        ]  # fmt: skip
+        return columns.composed(index["format"], found)
+
+    same(comm, index["borders"], f"{who}: the ranges of rows in {folder}")
+    return _distributed(together(comm, own_rows), rows, index["shape"][1], comm, who)
+
+
+def _name(process: int) -> str:
+    return f"rows-{process:05d}.npz"

@@ -1,0 +1,58 @@
+"""Rows of a distributed matrix that belong to other processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._matrix.sparse_array import SparseArray
+from . import columns
+from .matrix import DistributedArray
+from .ranges import Ranges
+
+_TAG = 7105
+
+
+def fetched(D: DistributedArray, wanted: Ranges, cols: tuple[int, int] | None = None) -> SparseArray:
+    """Return rows of the whole matrix one after another, as a matrix with all columns or those in a range.
+
+    Every process has to call this, with the rows that it wants. All columns with elements have to be in `cols`.
+    """
+    comm, rows, (first, last) = D.comm, D._rows, D.row_range
+    local = columns.components(D.local)
+    asked = dict(rows.by_owner(wanted))
+    requests: list[Any] = [None] * comm.size
+    for peer, part in asked.items():
+        if peer != comm.rank:
+            requests[peer] = (part.starts, part.stops)
+    answers = comm.alltoall(requests)
+    sends = [
+        comm.isend([_rows(local, a - first, b - first) for a, b in Ranges(*answer)], peer, _TAG)
+        for peer, answer in enumerate(answers)
+        if answer
+    ]
+    parts: list[tuple[int, list[SparseArray]]] = []
+    for peer, part in asked.items():
+        own = peer == comm.rank
+        blocks = [_rows(local, a - first, b - first) for a, b in part] if own else comm.recv(source=peer, tag=_TAG)
+        parts += [(a, block) for (a, _), block in zip(part, blocks, strict=True)]
+    for send in sends:
+        send.wait()
+    low, high = cols or (0, D.shape[1])
+    shape = (wanted.size, high - low)
+    if not parts:
+        return columns.composed(D.format, _rows([one[:, low:high] for one in local], 0, 0))
+    found = []
+    for i in range(len(local)):
+        placed = [columns.Placed(block[i], int(wanted.position(a)), _minus(low)) for a, block in parts]
+        found.append(columns.put_together(placed, shape))
+    return columns.composed(D.format, found)
+
+
+def _rows(block: Any, first: int, last: int) -> list[SparseArray]:
+    return [one[first:last] for one in block]
+
+
+def _minus(by: int) -> Any:
+    return lambda column: np.asarray(column, np.int64) - by

@@ -5,6 +5,8 @@ a `csr_array` otherwise. All functions have these parameters in common:
 
 - ``format`` is a format of diagsparse. The result is then a diagsparse matrix in this format.
 - ``dtype`` is float32, float64, complex64 or complex128.
+- ``rows=(first, last)`` of stencils, Toeplitz matrices and quantum operators builds only these rows, for example those
+  of one of several processes.
 - ``seed`` of random matrices can be anything that `numpy.random.default_rng` accepts. The same seed and dtype give the
   same values. They are uniform in [-1, -0.1] and [0.1, 1], for complex numbers in both parts, so none of them is zero.
 

@@ -282,7 +282,7 @@ def test_spin_chain_ground_state():
         (lambda: gallery.random_diagonals(10, 3, 1.5), ValueError, "reach is 1.5"),
         (lambda: gallery.random_diagonals(10, 3, np.nan), ValueError, "reach is nan"),
         (lambda: gallery.ci_matrix(9, 1.5), ValueError, "reference_fraction is 1.5, expected a fraction from 0 to 1"),
-        (lambda: gallery.spin_chain(31), ValueError, "sites is 31, expected at most 30"),
+        (lambda: gallery.spin_chain(31), ValueError, "31 sites, expected at most 30"),
         (lambda: gallery.spin_chain(3, model="potts"), ValueError, "model is 'potts', expected one of 'ising'"),
         (lambda: gallery.spin_chain(3, field="strong"), ValueError, "strong"),
         (lambda: gallery.arrow(3, dtype=int), TypeError, "gallery.arrow: dtype is int64, expected float32"),

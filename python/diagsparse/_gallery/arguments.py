@@ -14,6 +14,7 @@ from .._backends.docstrings import completed_by
 
 Dtype = DTypeLike | None
 Format = str | None
+Rows = tuple[int, int] | None
 Seed = int | Sequence[int] | np.random.Generator | None
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,11 +26,16 @@ Parameters
 n : int
     Order of the matrix.
 sites : int
-    Number of spins, at most 30.
+    Number of spins, at most 30, or 40 with `rows`.
 periodic : bool
     Whether the last site is a neighbour of the first one, for 3 or more sites.
 dtype : dtype
     float32, float64, complex64 or complex128.
+rows : (first, last), optional
+    Build only the rows first, ..., last - 1, for example those of one process. They form a matrix of shape
+    (last - first, n) with the same bits as in the whole matrix, which may have up to 2**40 rows. The result is a
+    `csr_array`, or by `format` a diagsparse matrix; diagonals that are zero in these rows are left out. Time and memory
+    are proportional to these rows. By default, all rows are built.
 seed : int, sequence of int or numpy.random.Generator, optional
     Anything that `numpy.random.default_rng` accepts. The same seed and dtype give the same matrix.
 format : str, optional

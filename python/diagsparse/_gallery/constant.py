@@ -9,18 +9,26 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole_number
-from .construction import as_format, from_constants, from_diagonals, require_memory, require_memory_for_entries
+from .arguments import Dtype, Format, Rows, checked_dtype, gallery_function, numbers, whole_number
+from .construction import Diagonals, as_format, from_constants, require_memory_for_entries
+from .rows import RowRange, row_range
 
 _STENCILS = {3: (1, False), 5: (2, False), 7: (3, False), 9: (2, True), 27: (3, True)}  # points: dimensions, corners
 
 
 @gallery_function
 def tridiagonal(
-    n: int, *, lower: complex = -1, main: complex = 2, upper: complex = -1, dtype: Dtype = float, format: Format = None
+    n: int,
+    *,
+    lower: complex = -1,
+    main: complex = 2,
+    upper: complex = -1,
+    dtype: Dtype = float,
+    rows: Rows = None,
+    format: Format = None,
 ) -> Any:
     """Return a tridiagonal matrix with constant diagonals, by default the negative second difference.
 
@@ -43,12 +51,17 @@ def tridiagonal(
     """
     n = whole_number("n", n, "an order")
     values = numbers("(lower, main, upper)", (lower, main, upper))
-    return from_constants((n, n), np.arange(-1, 2), values, dtype, format)
+    return from_constants(row_range(rows, (n, n)), np.arange(-1, 2), values, dtype, format)
 
 
 @gallery_function
 def toeplitz(
-    first_column: ArrayLike, first_row: ArrayLike | None = None, *, dtype: Dtype = None, format: Format = None
+    first_column: ArrayLike,
+    first_row: ArrayLike | None = None,
+    *,
+    dtype: Dtype = None,
+    rows: Rows = None,
+    format: Format = None,
 ) -> Any:
     """Return a Toeplitz matrix, which has constant diagonals. Only the nonzero diagonals are stored.
 
@@ -78,12 +91,18 @@ def toeplitz(
     values = np.concatenate((column[::-1], row[1:]))
     offsets = np.arange(len(values)) - (len(column) - 1)
     dtype = values.dtype if dtype is None and values.dtype.kind in "fc" else dtype
-    return from_constants((len(column), len(row)), offsets, values, dtype, format)
+    return from_constants(row_range(rows, (len(column), len(row))), offsets, values, dtype, format)
 
 
 @gallery_function
 def stencil(
-    points: int, shape: int | Sequence[int], *, periodic: bool = False, dtype: Dtype = float, format: Format = None
+    points: int,
+    shape: int | Sequence[int],
+    *,
+    periodic: bool = False,
+    dtype: Dtype = float,
+    rows: Rows = None,
+    format: Format = None,
 ) -> Any:
     """Return the negative Laplacian on a grid by finite differences, with unit spacing.
 
@@ -111,6 +130,8 @@ def stencil(
     >>> from diagsparse import gallery
     >>> gallery.stencil(5, (100, 200)).offsets
     array([-200,   -1,    0,    1,  200], dtype=int32)
+    >>> gallery.stencil(5, (100, 200), rows=(5000, 10000), format="hm")  # of the second of four processes
+    <hm_array 5000 x 20000 float64: 5 diagonals from 4800 to 5200, 25000 stored, 200 KB, cpu>
     """
     if points not in _STENCILS:
         raise ValueError(f"points is {points!r}, expected one of {', '.join(map(str, _STENCILS))}")
@@ -122,21 +143,39 @@ def stencil(
     if periodic and min(grid) < 3:
         raise ValueError(f"shape is {grid}, but a periodic axis needs at least 3 points")
     dtype = checked_dtype(dtype)
-    steps = [step for step in product((-1, 0, 1), repeat=dimensions) if corners or sum(map(abs, step)) <= 1]
-    coefficients = np.array([-1 if any(step) else points - 1 for step in steps], dtype)
     n, strides = prod(grid), [prod(grid[axis + 1 :]) for axis in range(dimensions)]
-    if periodic:
-        require_memory_for_entries(points * n, dtype)
-    require_memory(points * n * dtype.itemsize)
-    if periodic:
-        index = np.arange(n).reshape(grid)
-        columns = np.stack([np.roll(index, step, range(dimensions)).ravel() for step in steps], axis=1)
-        parts = np.tile(coefficients, n), columns.ravel(), np.arange(n + 1) * points
-        csr = sparse.csr_array(parts, shape=(n, n)).sorted_indices()
-        return as_format(csr.todia() if dimensions == 1 else csr, format)
-    # Several steps have the same offset if the grid has one or two points along an axis.
-    diagonals: dict[int, NDArray[Any]] = {}
-    for step, coefficient in zip(steps, coefficients, strict=True):
-        at = tuple(slice(max(0, s), size + min(0, s)) for s, size in zip(step, grid, strict=True))  # its columns
-        diagonals.setdefault(sum(map(operator.mul, step, strides)), np.zeros(grid, dtype))[at] += coefficient
-    return from_diagonals({offset: values for offset, values in diagonals.items() if values.any()}, n, dtype, format)
+    selected = row_range(rows, (n, n))
+    if periodic and dimensions > 1 and (rows is None or format is None):
+        return as_format(_periodic(selected, grid, strides, _steps([(-1, 0, 1)] * dimensions, corners), dtype), format)
+    # On a periodic axis, the first and the last point are neighbours: two more steps.
+    steps = _steps([(-1, 0, 1, size - 1, 1 - size) if periodic else (-1, 0, 1) for size in grid], corners)
+    diagonals = Diagonals(selected, dtype, format, most=len(steps))
+    for box in selected.boxes(grid):
+        for step in steps:
+            targets = {axis: range(max(0, -s), size - max(0, s)) for axis, (s, size) in enumerate(zip(step, grid))}
+            if (at := box.part(targets)) is not None:
+                # Several steps have the same offset if the grid has one or two points along an axis.
+                diagonals.within(box, sum(map(operator.mul, step, strides)))[at] += -1 if any(step) else points - 1
+    return diagonals.matrix()
+
+
+def _steps(along: Sequence[Sequence[int]], corners: bool) -> list[tuple[int, ...]]:
+    """Return all steps of a stencil, from the steps along each axis."""
+    return [step for step in product(*along) if corners or sum(map(bool, step)) <= 1]
+
+
+def _periodic(
+    rows: RowRange, grid: Sequence[int], strides: Sequence[int], steps: list[tuple[int, ...]], dtype: np.dtype[Any]
+) -> sparse.csr_array:
+    """Return rows of a stencil on a periodic grid; its diagonals are mostly empty."""
+    require_memory_for_entries(rows.shape[0] * len(steps), dtype)
+    columns = np.empty((rows.shape[0], len(steps)), int)
+    for box in rows.boxes(grid):
+        for column, step in zip(columns[box.rows].T, steps, strict=True):
+            axes = zip(box.coordinates, step, grid, strides, strict=True)
+            terms = ((at + s) % size * stride for at, s, size, stride in axes)
+            column[:] = sum(terms, start=np.zeros((), int)).ravel()
+    values = np.array([-1 if any(step) else len(steps) - 1 for step in steps], dtype)
+    pointers = np.arange(rows.shape[0] + 1) * len(steps)
+    csr = sparse.csr_array((np.tile(values, rows.shape[0]), columns.ravel(), pointers), shape=rows.shape)
+    return csr.sorted_indices()

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .arguments import Dtype, Format, Seed, checked_dtype
+from .rows import Box, RowRange
 
 
 def as_format(matrix: Any, format: Format) -> Any:
@@ -19,26 +20,73 @@ def as_format(matrix: Any, format: Format) -> Any:
     return array(matrix, format)
 
 
-def from_diagonals(diagonals: dict[int, NDArray[Any]], n: int, dtype: np.dtype[Any], format: Format) -> Any:
-    """Return a square matrix with these diagonals, each an array with one element per column."""
-    offsets = np.array(sorted(diagonals), dtype=int)
-    data = np.empty((len(offsets), n), dtype)
-    for row, offset in zip(data, offsets, strict=True):
-        row[:] = diagonals[offset].ravel()
-    return as_format(sparse.dia_array((data, offsets), shape=(n, n)), format)
+class Diagonals(dict[int, NDArray[Any]]):
+    """Diagonals by their offsets in the whole matrix: arrays with an element for each row that is built, at first zero.
+
+    Elements outside of the matrix are ignored. Functions add a diagonal only if it has a nonzero in these rows.
+    """
+
+    def __init__(self, rows: RowRange, dtype: np.dtype[Any], format: Format, most: int) -> None:
+        """Raise MemoryError if `most` diagonals do not fit in memory, together with the matrix."""
+        super().__init__()
+        self.rows, self.dtype, self.format = rows, dtype, format
+        if not rows.part:
+            require_memory(most * rows.columns * dtype.itemsize)
+        elif format:
+            require_memory(most * rows.shape[0] * dtype.itemsize)
+        else:
+            require_memory_for_entries(most * rows.shape[0], dtype)
+
+    def __missing__(self, offset: int) -> NDArray[Any]:
+        self[offset] = zeros = np.zeros(self.rows.shape[0], self.dtype)
+        return zeros
+
+    def within(self, box: Box, offset: int) -> NDArray[Any]:
+        """Return a view of the elements of a diagonal in a box."""
+        return self[offset][box.rows].reshape(box.shape)
+
+    def matrix(self) -> Any:
+        extents = {offset: self.rows.extent(offset) for offset in sorted(self)}
+        if not self.rows.part:
+            return as_format(self._dia(extents), self.format)
+        return as_format(self._hm(extents), self.format) if self.format else self._csr(extents)
+
+    def _dia(self, extents: dict[int, slice]) -> sparse.dia_array:
+        data = np.zeros((len(extents), self.rows.columns), self.dtype)
+        for row, (offset, extent) in zip(data, extents.items(), strict=True):
+            row[extent.start + offset : extent.stop + offset] = self[offset][extent]
+        return sparse.dia_array((data, np.array(list(extents), dtype=int)), shape=self.rows.shape)
+
+    def _csr(self, extents: dict[int, slice]) -> sparse.csr_array:
+        """Return the nonzero elements. A `dia_array` of some rows would store a value for each of all columns."""
+        data = np.zeros((self.rows.shape[0], len(extents)), self.dtype)
+        for column, (offset, extent) in zip(data.T, extents.items(), strict=True):
+            column[extent] = self[offset][extent]
+        stored = data != 0
+        columns = np.arange(self.rows.first, self.rows.last)[:, None] + np.array(list(extents), dtype=int)
+        pointers = np.concatenate(([0], np.cumsum(stored.sum(axis=1))))
+        return sparse.csr_array((data[stored], columns[stored], pointers), shape=self.rows.shape)
+
+    def _hm(self, extents: dict[int, slice]) -> Any:
+        from .._formats.hm import hm_array  # imported here, so that the gallery works without the compiled core
+
+        offsets = sorted((offset + self.rows.first for offset in extents), key=lambda k: (k < 0, abs(k)))
+        order = [offset - self.rows.first for offset in offsets]
+        values = [self[offset][extents[offset]] for offset in order]
+        return hm_array((np.concatenate([np.empty(0, self.dtype), *values]), offsets), shape=self.rows.shape)
 
 
-def from_constants(
-    shape: tuple[int, int], offsets: NDArray[Any], values: NDArray[Any], dtype: Dtype, format: Format
-) -> Any:
-    """Return a matrix with constant diagonals; those that are zero or outside of the matrix are left out."""
+def from_constants(rows: RowRange, offsets: NDArray[Any], values: NDArray[Any], dtype: Dtype, format: Format) -> Any:
+    """Return rows of a matrix with constant diagonals; those that are zero or outside of the rows are left out."""
     dtype = checked_dtype(dtype)
     if values.dtype.kind == "c" and dtype.kind != "c":
         raise TypeError(f"complex values do not fit dtype {dtype}")
-    stored = (values != 0) & (offsets > -shape[0]) & (offsets < shape[1])
-    require_memory(int(stored.sum()) * shape[1] * dtype.itemsize)
-    data = np.where(inside(shape, offsets[stored]), values[stored, None].astype(dtype), dtype.type(0))
-    return as_format(sparse.dia_array((data, offsets[stored]), shape=shape), format)
+    stored = (values != 0) & rows.meets(offsets)
+    diagonals = Diagonals(rows, dtype, format, most=int(stored.sum()))
+    constants = values[stored, None].astype(dtype)
+    constants = np.broadcast_to(constants, (len(constants), rows.shape[0]))
+    diagonals.update(zip(offsets[stored].tolist(), constants, strict=True))
+    return diagonals.matrix()
 
 
 def random_band(n: int, offsets: NDArray[Any], dtype: Dtype, seed: Seed, format: Format) -> Any:

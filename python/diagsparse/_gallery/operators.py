@@ -8,16 +8,22 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole_number
-from .construction import from_diagonals, require_memory
-
-_MOST_SITES = 30  # largest number of spins: 2**30 rows
+from .arguments import Dtype, Format, Rows, checked_dtype, gallery_function, numbers, whole_number
+from .construction import Diagonals
+from .rows import row_range
 
 
 @gallery_function
-def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype = None, format: Format = None) -> Any:
+def pauli_sum(
+    strings: Iterable[str],
+    coefficients: ArrayLike,
+    *,
+    dtype: Dtype = None,
+    rows: Rows = None,
+    format: Format = None,
+) -> Any:
     """Return a sum of Pauli strings with coefficients, sum c_k P_k.
 
     A Pauli string is a Kronecker product of the matrices I, X, Y and Z. Site 0 is the leftmost factor.
@@ -39,7 +45,7 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
     ------
     ValueError, TypeError
         If the strings have different lengths or other letters, if their number differs from that of the coefficients,
-        if there are more than 30 sites, or if the values are complex and `dtype` is real.
+        if there are more than 30 sites, or 40 with `rows`, or if the values are complex and `dtype` is real.
     MemoryError
         If the diagonals do not fit in memory. The message states the number of bytes.
 
@@ -70,35 +76,33 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
         if len(string) != len(strings[0]):
             raise ValueError(f"strings {strings[0]!r} and {string!r}, expected equal lengths")
     sites = len(strings[0]) if strings else 0
-    _check_sites(sites)
-    # A factor i for each Y; the product is real if their number is even.
+    _check_sites(sites, rows)
+    # In row r of a factor X, Y or Z, the element is 1, -i (-1)**r or (-1)**r. The product is real if the Ys are even.
     factors = np.array(
-        [c * 1j ** string.count("Y") for c, string in zip(factors.tolist(), strings, strict=True)], complex
+        [c * (-1j) ** string.count("Y") for c, string in zip(factors.tolist(), strings, strict=True)], complex
     )
     real = not factors.imag.any()
     dtype = checked_dtype((np.float64 if real else np.complex128) if dtype is None else dtype)
     if not real and dtype.kind != "c":
         raise TypeError(f"complex values do not fit dtype {dtype}")
-    flips: dict[tuple[int, ...], list[tuple[str, complex]]] = {}  # strings by the sites that they flip
-    for string, factor in zip(strings, factors, strict=True):
+    flips: dict[tuple[int, ...], list[tuple[str, Any]]] = {}  # strings by the sites that they flip
+    for string, factor in zip(strings, (factors if dtype.kind == "c" else factors.real).astype(dtype), strict=True):
         flips.setdefault(tuple(s for s, letter in enumerate(string) if letter in "XY"), []).append((string, factor))
-    require_memory(sum(2 ** len(sites) for sites in flips) * 2**sites * dtype.itemsize)
-    # A diagonal is an array with one axis per site, by the bits of its columns; Z and Y change sign with the bit.
-    signs = [np.array([1, -1], dtype).reshape([2 if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
-    diagonals: dict[int, NDArray[Any]] = {}
-    for flipped, terms in flips.items():
-        values = np.zeros((2,) * sites, dtype)
-        for string, factor in terms:
-            term = dtype.type(factor if dtype.kind == "c" else factor.real)
-            values += prod((signs[s] for s, letter in enumerate(string) if letter in "YZ"), start=term)
-        for bits in product((0, 1), repeat=len(flipped)):
-            offset = sum((2 * bit - 1) << (sites - 1 - s) for s, bit in zip(flipped, bits, strict=True))
-            at: list[Any] = [slice(None)] * sites
-            for s, bit in zip(flipped, bits, strict=True):
-                at[s] = bit
-            if values[tuple(at)].any():
-                diagonals.setdefault(offset, np.zeros(values.shape, dtype))[tuple(at)] += values[tuple(at)]
-    return from_diagonals(diagonals, 2**sites, dtype, format)
+    selected = row_range(rows, (2**sites, 2**sites))
+    most = sum(min(2 ** len(flipped), selected.shape[0]) for flipped in flips)
+    diagonals = Diagonals(selected, dtype, format, most)
+    for box in selected.boxes((2,) * sites):
+        signs = [(1 - 2 * bit).astype(dtype) for bit in box.coordinates]
+        for flipped, terms in flips.items():
+            values = np.zeros(box.shape, dtype)
+            for string, factor in terms:
+                values += prod((signs[s] for s, letter in enumerate(string) if letter in "YZ"), start=factor)
+            for bits in product(*(box.ranges[s] for s in flipped)):
+                at = box.part({s: range(bit, bit + 1) for s, bit in zip(flipped, bits, strict=True)})
+                if values[at].any():
+                    offset = sum((1 - 2 * bit) << (sites - 1 - s) for s, bit in zip(flipped, bits, strict=True))
+                    diagonals.within(box, offset)[at] += values[at]
+    return diagonals.matrix()
 
 
 @gallery_function
@@ -109,6 +113,7 @@ def heisenberg(
     field: Sequence[ArrayLike] = (0.0, 0.0, 0.0),
     periodic: bool = False,
     dtype: Dtype = None,
+    rows: Rows = None,
     format: Format = None,
 ) -> Any:
     """Return the Hamiltonian of a Heisenberg chain: sum (jx X X + jy Y Y + jz Z Z) + sum (hx X + hy Y + hz Z).
@@ -137,7 +142,7 @@ def heisenberg(
            [ 0.,  2., -1.,  0.],
            [ 0.,  0.,  0.,  1.]])
     """
-    sites = _check_sites(whole_number("sites", sites, "a count of spins"))
+    sites = _check_sites(whole_number("sites", sites, "a count of spins"), rows)
     for name, three in (("couplings", couplings), ("field", field)):
         if len(three) != 3:
             raise ValueError(f"{name} has {len(three)} elements, expected three, along X, Y and Z")
@@ -147,7 +152,7 @@ def heisenberg(
         terms += [({s: letter}, value) for s, value in enumerate(_on_sites("field", h, sites))]
     terms = [(letters, value) for letters, value in terms if value] or [({}, 0.0)]
     strings = ["".join(letters.get(s, "I") for s in range(sites)) for letters, _ in terms]
-    return pauli_sum(strings, [value for _, value in terms], dtype=dtype, format=format)
+    return pauli_sum(strings, [value for _, value in terms], dtype=dtype, rows=rows, format=format)
 
 
 @gallery_function
@@ -159,6 +164,7 @@ def transverse_ising(
     longitudinal: ArrayLike = 0.0,
     periodic: bool = False,
     dtype: Dtype = None,
+    rows: Rows = None,
     format: Format = None,
 ) -> Any:
     """Return the Hamiltonian of an Ising chain in a field: -coupling sum Z Z - field sum X - longitudinal sum Z.
@@ -187,7 +193,7 @@ def transverse_ising(
     """
     across, along = (-np.asarray(h, float) for h in (field, longitudinal))
     return heisenberg(sites, couplings=(0, 0, -coupling), field=(across, 0, along), periodic=periodic, dtype=dtype,
-                      format=format)  # fmt: skip
+                      rows=rows, format=format)  # fmt: skip
 
 
 @gallery_function
@@ -200,6 +206,7 @@ def bose_hubbard(
     potential: ArrayLike = 0.0,
     periodic: bool = False,
     dtype: Dtype = float,
+    rows: Rows = None,
     format: Format = None,
 ) -> Any:
     """Return the Hamiltonian of bosons on a chain with at most ``levels - 1`` bosons per site.
@@ -236,29 +243,38 @@ def bose_hubbard(
         whole_number("sites", sites, "a count of sites"),
         whole_number("levels", levels, "a count of levels"),
     )
-    if levels < 1 or sites * np.log2(max(levels, 1)) > _MOST_SITES:
-        raise ValueError(f"{levels} levels on {sites} sites, expected 1 to 2**{_MOST_SITES} states")
+    most = _most_sites(rows)
+    if levels < 1 or sites * np.log2(max(levels, 1)) > most:
+        raise ValueError(f"{levels} levels on {sites} sites, expected 1 to 2**{most} states")
     hopping, interaction, dtype = float(hopping), float(interaction), checked_dtype(dtype)
     bonds = _bonds(sites, periodic)
-    require_memory((2 * len(bonds) + 1) * levels**sites * dtype.itemsize)
-    count = [np.arange(levels).reshape([levels if axis == s else 1 for axis in range(sites)]) for s in range(sites)]
-    main = np.zeros((levels,) * sites, dtype)
-    for n, mu in zip(count, _on_sites("potential", potential, sites), strict=True):
-        main += (interaction / 2 * n * (n - 1) - mu * n).astype(dtype)
-    diagonals = {0: main} if main.any() else {}
-    for one, other in bonds if hopping and levels > 1 else []:
-        # A boson moves from t to s, in columns with at least one boson on t and a free level on s.
-        for s, t in ((one, other), (other, one)):
-            offset = levels ** (sites - 1 - t) - levels ** (sites - 1 - s)
-            value = np.sqrt((count[s] + 1) * count[t]) * (count[s] < levels - 1)
-            diagonal = diagonals.setdefault(offset, np.zeros(main.shape, dtype))
-            diagonal -= (hopping * value).astype(dtype)
-    return from_diagonals(diagonals, levels**sites, dtype, format)
+    potentials = _on_sites("potential", potential, sites)
+    selected = row_range(rows, (levels**sites, levels**sites))
+    diagonals = Diagonals(selected, dtype, format, most=2 * len(bonds) + 1)
+    for box in selected.boxes((levels,) * sites):
+        count, main = box.coordinates, np.zeros(box.shape, dtype)
+        for n, mu in zip(count, potentials, strict=True):
+            main += (interaction / 2 * n * (n - 1) - mu * n).astype(dtype)
+        if main.any():
+            diagonals.within(box, 0)[...] = main
+        for one, other in bonds:
+            # A boson moves from t to s; a row has the numbers after that.
+            for s, t in ((one, other), (other, one)):
+                value = hopping * (np.sqrt(count[s] * (count[t] + 1)) * (count[t] < levels - 1))
+                if value.any():
+                    offset = levels ** (sites - 1 - t) - levels ** (sites - 1 - s)
+                    diagonals.within(box, offset)[...] -= value.astype(dtype)
+    return diagonals.matrix()
 
 
-def _check_sites(sites: int) -> int:
-    if sites > _MOST_SITES:
-        raise ValueError(f"{sites} sites, expected at most {_MOST_SITES} (2**{_MOST_SITES} rows)")
+def _most_sites(rows: Rows) -> int:
+    """Return the largest number of spins, and the base-2 logarithm of the largest number of states."""
+    return 30 if rows is None else 40
+
+
+def _check_sites(sites: int, rows: Rows) -> int:
+    if sites > (most := _most_sites(rows)):
+        raise ValueError(f"{sites} sites, expected at most {most} (2**{most} rows)")
     return sites
 
 

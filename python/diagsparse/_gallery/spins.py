@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arguments import Dtype, Format, checked_dtype, gallery_function, whole_number
+from .arguments import Dtype, Format, Rows, checked_dtype, gallery_function
 from .operators import heisenberg
 
 _MODELS = {"ising": (True, False, "x"), "xy": (False, True, "z"), "heisenberg": (True, True, "z")}  # ZZ, XX + YY, field
@@ -19,6 +19,7 @@ def spin_chain(
     periodic: bool = False,
     model: str = "ising",
     dtype: Dtype = float,
+    rows: Rows = None,
     format: Format = None,
 ) -> Any:
     """Return the Hamiltonian of a chain of spins 1/2, in the Pauli matrices X, Y and Z.
@@ -47,14 +48,11 @@ def spin_chain(
     >>> gallery.spin_chain(3).offsets
     array([-4, -2, -1,  0,  1,  2,  4], dtype=int32)
     """
-    sites = whole_number("sites", sites, "a count of spins")
-    if sites > 30:
-        raise ValueError(f"sites is {sites}, expected at most 30 (2**30 rows)")
     if model not in _MODELS:
         raise ValueError(f"model is {model!r}, expected one of {', '.join(map(repr, _MODELS))}")
     aligned, flipped, along = _MODELS[model]
     j, h = -float(coupling), -float(field)
     return heisenberg(
         sites, couplings=(j * flipped, j * flipped, j * aligned), field=(h * (along == "x"), 0, h * (along == "z")),
-        periodic=periodic, dtype=checked_dtype(dtype), format=format,
+        periodic=periodic, dtype=checked_dtype(dtype), rows=rows, format=format,
     )  # fmt: skip

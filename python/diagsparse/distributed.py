@@ -4,10 +4,10 @@ from ._distributed.build import from_global, from_local, from_rows
 from ._distributed.files import load, save
 from ._distributed.halo import Exchange, Halo, HaloForecast, halo
 from ._distributed.matrix import DistributedArray
+from ._distributed.recurrences import DeepHalo, chebyshev_multiply, deep_halo, power_multiply
 from ._distributed.solvers import cg
 from ._distributed.vector import Vector, dot, norm, sum, vector
 
 __all__ = [
-    "DistributedArray", "Exchange", "Halo", "HaloForecast", "Vector", "cg", "dot", "from_global", "from_local", "from_rows",
-    "halo", "load", "norm", "save", "sum", "vector",
+    "DeepHalo", "DistributedArray", "Exchange", "Halo", "HaloForecast", "Vector", "cg", "chebyshev_multiply", "deep_halo", "dot", "from_global", "from_local", "from_rows", "halo", "load", "norm", "power_multiply", "save", "sum", "vector",
 ]  # fmt: skip

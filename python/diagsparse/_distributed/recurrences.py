@@ -1,0 +1,280 @@
+"""Powers and Chebyshev series of a distributed matrix times a vector, with one exchange for several steps.
+
+A process that has the rows ``[a, b)`` of x, and those at a distance of up to ``s`` times the reach of the matrix on both
+sides, computes s steps without an exchange: in each step, the rows at its ends that need others become invalid. It also
+needs the rows of the matrix there. This halo of depth s saves s - 1 exchanges, and costs the products with the
+additional rows (J. Demmel, M. Hoemmen, M. Mohiyuddin, K. Yelick, *Avoiding communication in sparse matrix
+computations*, IPDPS 2008).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._backends.arguments import integer
+from .._products.products import plan_matvec
+from . import columns
+from .collective import together
+from .exchange import Exchanges
+from .matrix import DistributedArray
+from .ranges import Ranges
+from .rows import fetched
+from .vector import Vector
+
+_LATENCY, _BANDWIDTH = 5e-6, 5e9  # seconds of an exchange between machines, and bytes per second that a process reads
+_DEEPEST = 32
+
+
+@dataclass(frozen=True)
+class DeepHalo:
+    """How many steps of a chain of products are computed after each exchange, and why.
+
+    Attributes
+    ----------
+    steps : int
+        Steps for each exchange.
+    extra_rows : int
+        Most rows that a process multiplies in addition, added up over these steps.
+    reason : str
+        One sentence.
+    """
+
+    steps: int
+    extra_rows: int
+    reason: str
+
+
+def deep_halo(D: DistributedArray, k: int, *, latency: float = _LATENCY, bandwidth: float = _BANDWIDTH) -> DeepHalo:
+    """Return how many of k steps `power_multiply` and `chebyshev_multiply` compute for each exchange.
+
+    Parameters
+    ----------
+    D : DistributedArray, shape (n, n)
+    k : int
+        Number of steps.
+    latency : float
+        Seconds that an exchange takes at least.
+    bandwidth : float
+        Bytes of memory that a process reads per second.
+
+    Returns
+    -------
+    DeepHalo
+        The number of steps with the least predicted time: that of the exchanges, ``latency * ceil(k / steps)``, and of
+        the additional rows.
+
+    Notes
+    -----
+    The same on every process, which all have to call this. Only for matrices of diagonals in dia, hm and mdia;
+    otherwise, and if the halo is deeper than the rows of some process, there is one step for each exchange.
+    """
+    k = integer(k, "distributed.deep_halo: k")
+    mine = columns.components(D.local)
+    offsets = columns.offsets_of(mine[0]) if len(mine) == 1 else None
+    below, above = _reach(D, offsets)
+    rows, nbytes = D.row_range[1] - D.row_range[0], D.nbytes
+    found = D.comm.allgather((offsets is not None, below, above, rows, nbytes))
+    if D.comm.size == 1:
+        return DeepHalo(max(k, 1), 0, "one process exchanges nothing")
+    if not all(by_diagonals for by_diagonals, *_ in found):
+        return DeepHalo(1, 0, f"the reach of {D.format}_array is not known")
+    below, above = max(one[1] for one in found), max(one[2] for one in found)
+    fewest = min((one[3] for one in found if one[3]), default=0)
+    per_row = max(one[4] / max(1, one[3]) for one in found)
+
+    def seconds(s: int) -> float:
+        return latency * -(-k // s) + -(-k // s) * _extra(s, below, above) * per_row / bandwidth
+
+    candidates = [s for s in range(1, min(k, _DEEPEST) + 1) if s * max(below, above) <= fewest] or [1]
+    best = min(candidates, key=seconds)
+    extra = _extra(best, below, above)
+    if best == 1:
+        why = (
+            "the halo would be deeper than the rows of a process"
+            if len(candidates) == 1 and k > 1
+            else "additional rows would take longer than the exchanges that they save"
+        )
+    else:
+        why = f"{-(-k // best)} instead of {k} exchanges, for {extra} additional rows each"
+    return DeepHalo(best, extra, why)
+
+
+def _extra(steps: int, below: int, above: int) -> int:
+    """Return the additional rows of some steps: after each, `below` and `above` fewer are valid."""
+    return (below + above) * steps * (steps - 1) // 2
+
+
+def _reach(D: DistributedArray, offsets: Any) -> tuple[int, int]:
+    if offsets is None or not len(offsets):
+        return 0, 0
+    k = offsets - D.row_range[0]
+    return int(max(0, -k.min())), int(max(0, k.max()))
+
+
+def power_multiply(D: DistributedArray, x: Vector, k: int, *, steps: int | None = None) -> Vector:
+    """Return ``D^k x``.
+
+    Every process has to call this.
+
+    Parameters
+    ----------
+    D : DistributedArray, shape (n, n)
+    x : Vector, shape (n,) or (n, p)
+    k : int
+        At least 0.
+    steps : int, optional
+        Steps that are computed after each exchange; by default as many as `deep_halo` recommends.
+
+    Returns
+    -------
+    Vector
+
+    Raises
+    ------
+    ValueError, TypeError
+        On all processes, if D is not square, ranges of rows do not fit, `k` is negative or no integer, or the halo of
+        `steps` steps is deeper than the rows of a process.
+
+    Notes
+    -----
+    The same bits for any number of processes and steps. With ``steps > 1``, each process needs memory for the rows of D
+    in the halo; they are fetched at the first call and cached.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> from diagsparse import distributed
+    >>> D = distributed.from_global(ds.gallery.tridiagonal(6, format="hm"))
+    >>> x = distributed.vector(D, lambda first, last: [float(i == 0) for i in range(first, last)])
+    >>> distributed.power_multiply(D, x, 2).gather()
+    array([ 5., -4.,  1.,  0.,  0.,  0.])
+    """
+    k = together(D.comm, lambda: _checked("power_multiply", D, x, k))
+    return _recurrence(D, x, [1.0] * k, [0.0] * k, [0.0] * k, None, steps)
+
+
+def chebyshev_multiply(
+    D: DistributedArray, x: Vector, coefficients: Any, *, domain: tuple[float, float] = (-1.0, 1.0),
+    steps: int | None = None,
+) -> Vector:  # fmt: skip
+    """Return the Chebyshev series ``sum_j c_j T_j(D') x``, where ``D'`` is D with `domain` mapped to [-1, 1].
+
+    Every process has to call this. The parameters are those of `diagsparse.chebyshev_multiply`, and `steps` as in
+    `power_multiply`.
+    """
+    who = "chebyshev_multiply"
+
+    def checked() -> tuple[Any, float, float]:
+        _checked(who, D, x, 0)
+        c, (low, high) = np.asarray(coefficients), domain
+        if c.ndim != 1 or not len(c) or c.dtype.kind not in "iufc":
+            raise ValueError(f"distributed.{who}: coefficients of shape {c.shape}, expected a list of numbers")
+        if not high - low:
+            raise ValueError(f"distributed.{who}: domain={domain}, expected two different numbers")
+        return c, 2 / (high - low), -(high + low) / (high - low)
+
+    c, scale, shift = together(D.comm, checked)
+    k = len(c) - 1
+    alpha, beta = [2 * scale] * k, [2 * shift] * k
+    if k:
+        alpha[0], beta[0] = scale, shift
+    return _recurrence(D, x, alpha, beta, [0.0] + [-1.0] * (k - 1) if k else [], c, steps)
+
+
+def _checked(who: str, D: DistributedArray, x: Any, k: Any) -> int:
+    if D.shape[0] != D.shape[1]:
+        raise ValueError(f"distributed.{who}: a {D.shape[0]} x {D.shape[1]} matrix, expected a square one")
+    if not isinstance(x, Vector) or x._rows != D._cols:
+        raise ValueError(f"distributed.{who}: x is {x!r}, expected a vector with the rows of {D!r}")
+    if (count := integer(k, f"distributed.{who}: k")) < 0:
+        raise ValueError(f"distributed.{who}: k={count}, expected at least 0")
+    return count
+
+
+def _recurrence(D: Any, x: Vector, alpha: Any, beta: Any, gamma: Any, c: Any, steps: int | None) -> Vector:
+    """Return the sum of ``c_j t_j``, or the last one, with ``t_{j+1} = alpha_j D t_j + beta_j t_j + gamma_j t_{j-1}``.
+
+    """
+    k = len(alpha)
+    steps = deep_halo(D, k).steps if steps is None else integer(steps, "steps")
+    steps = max(1, min(steps, k))
+    dtype = np.result_type(D.dtype, x.dtype, *([] if c is None else [np.result_type(c, np.float32(0))]))
+    multiply, window = D.matvec, None
+    t, before = Vector(x.local.astype(dtype), x._rows, x.comm), None
+    if steps > 1:
+        window = _Window.of(D, steps)
+        multiply = window.multiply
+        t = window.widened(t)
+    total = None if c is None else c[0] * _own(t, window)
+    for j in range(k):
+        if window is not None and j and j % steps == 0:
+            t = window.widened(window.own(t))
+            before = window.widened(window.own(before)) if any(gamma) else None
+        if gamma[j]:
+            before *= gamma[j]
+            new = multiply(t, out=before, alpha=alpha[j], beta=1)
+        else:
+            new = multiply(t, alpha=alpha[j]) if alpha[j] != 1 else multiply(t)
+        if beta[j]:
+            new += beta[j] * t
+        t, before = new, t
+        if total is not None:
+            total += c[j + 1] * _own(t, window)
+    result = _own(t, window) if total is None else total
+    return Vector(np.array(result.local), D._rows, D.comm)
+
+
+def _own(t: Any, window: Any) -> Vector:
+    return t if window is None else window.own(t)
+
+
+class _Window:
+    """The rows of a process and those around it, up to a distance, as a matrix of its own."""
+
+    def __init__(self, D: DistributedArray, steps: int) -> None:
+        comm, n, (first, last) = D.comm, D.shape[0], D.row_range
+        below, above = _reach(D, columns.offsets_of(D.local))
+        below, above = (max(comm.allgather(one)) * steps for one in (below, above))
+        ranges = [(max(0, a - below), min(n, b + above)) if a < b else (a, a)
+                  for a, b in (D._rows.range(p) for p in range(comm.size))]  # fmt: skip
+        self.D, (self.first, self.last) = D, ranges[comm.rank]
+        whole = fetched(D, Ranges.union([self.first], [self.last]), None)
+        matrix = whole[:, self.first : self.last]
+        self.plan = plan_matvec(matrix)
+        self.inside = slice(first - self.first, last - self.first)
+        around = Ranges.union([self.first], [self.last]).without(first, last) if first < last else Ranges([], [])
+        receives = [(p, part.shifted(-self.first)) for p, part in D._rows.by_owner(around)]
+        sends = []
+        for p, (a, b) in enumerate(ranges):
+            part = Ranges.union([a], [b]).within(first, last)
+            if p != comm.rank and part.size:
+                sends.append((p, part.shifted(-first)))
+        self._messages = Exchanges(comm, receives, sends)
+
+    @classmethod
+    def of(cls, D: DistributedArray, steps: int) -> _Window:
+        """Return the window for some steps, which is cached."""
+        cached = D.__dict__.setdefault("_windows", {})
+        if steps not in cached:
+            cached.clear()
+            cached[steps] = cls(D, steps)
+        return cached[steps]
+
+    def widened(self, x: Vector) -> Any:
+        """Return the rows of the window of a vector, as an array."""
+        local = np.ascontiguousarray(x.local)
+        wide = np.zeros((self.last - self.first, *local.shape[1:]), local.dtype)
+        pending = self._messages.start(local, wide)
+        wide[self.inside] = local
+        self._messages.finish(pending, wide)
+        return wide
+
+    def own(self, wide: Any) -> Vector:
+        """Return the rows of the process."""
+        return Vector(wide[self.inside], self.D._rows, self.D.comm)
+
+    def multiply(self, x: Any, **options: Any) -> Any:
+        return self.plan(x, **options)

@@ -10,7 +10,6 @@ import numpy as np
 from .._backends.arguments import integer
 from .._backends.docstrings import completed_by
 from .._matrix.sparse_array import SparseArray
-from .._show import display
 from .collective import communicator, same, together
 from .columns import local_matrix
 from .matrix import DistributedArray

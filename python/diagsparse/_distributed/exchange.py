@@ -51,6 +51,9 @@ class Selection:
             x[one] = message[begin : (begin := begin + one.stop - one.start)]
 
 
+Pending = tuple[Any, Selection | None, Any]  # a request, what it receives, and its message
+
+
 class Exchanges:
     """The messages of a product, which are the same for every x.
 
@@ -65,12 +68,12 @@ class Exchanges:
         self.receives = [(peer, Selection(positions)) for peer, positions in receives]
         self.sends = [(peer, Selection(positions)) for peer, positions in sends]
 
-    def start(self, x: Any, halo: Any) -> list[tuple[Any, Any]]:
+    def start(self, x: Any, halo: Any) -> list[Pending]:
         """Start the exchange of the rows `x` of this process; what is received is for `halo`.
 
         Return what `finish` needs.
         """
-        pending = []
+        pending: list[Pending] = []
         for peer, selection in self.receives:
             message = selection.target(halo)
             pending.append((self.comm.Irecv(_bytes(message), peer, _TAG), selection, message))
@@ -79,7 +82,7 @@ class Exchanges:
             pending.append((self.comm.Isend(_bytes(message), peer, _TAG), None, message))
         return pending
 
-    def finish(self, pending: list[tuple[Any, Any]], halo: Any) -> None:
+    def finish(self, pending: list[Pending], halo: Any) -> None:
         """Wait until all messages have arrived, and store them in `halo`."""
         for request, selection, message in pending:
             request.Wait()

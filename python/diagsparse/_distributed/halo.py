@@ -127,9 +127,9 @@ class Halo:
     def summary(self) -> str:
         """Return one line of text."""
         first, last = self.row_range
-        inside = (self.interior[1] - self.interior[0]) / (last - first) if last > first else 1.0
+        inside = 100 * (self.interior[1] - self.interior[0]) / (last - first) if last > first else 100
         return (
-            f"process {self.process} of {self.processes}: rows {first} to {last}, {100 * inside:.3g} % of them interior; "
+            f"process {self.process} of {self.processes}: rows {first} to {last}, {inside:.3g} % of them interior; "
             f"receives {human(self.receive_nbytes)} and sends {human(self.send_nbytes)}, "
             f"{display.counted(len(self.exchanges), 'peer')}"
         )

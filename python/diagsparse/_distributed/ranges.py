@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Ranges:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def __iter__(self) -> Iterable[tuple[int, int]]:
+    def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(zip(self.starts.tolist(), self.stops.tolist(), strict=True))
 
     def __eq__(self, other: object) -> bool:

@@ -13,6 +13,7 @@ from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
 from .collective import agree
+from .matmul import matmul
 from .plan import Plan
 from .ranges import Partition
 from .transpose import transposed
@@ -155,9 +156,7 @@ class DistributedArray:
         if isinstance(other, (Vector, np.ndarray)):
             return self.matvec(other)
         if isinstance(other, DistributedArray):
-            from .matmul import matmul  # which imports this class
-
-            return matmul(self, other)
+            return DistributedArray(matmul(self, other), self._rows, other._cols, self.comm)
         return NotImplemented
 
     def diagonal(self) -> Vector:

@@ -108,7 +108,9 @@ class Plan:
             return received, [(e.peer, Ranges.of(e.send)) for e in halo.exchanges if e.sent], halo
         possible = self.needed.without(*self.own)
         stored = Ranges.all(columns.occupied(one, a, b) for one in block for a, b in parts).without(*self.own)
-        asked = dict(cols.by_owner(stored if stored.size < _FEWER * possible.size else possible))
+        asked = dict(cols.by_owner(possible))
+        for peer, part in cols.by_owner(stored):
+            asked[peer] = part if part.size < _FEWER * asked[peer].size else asked[peer]
         requests: list[Any] = [None] * comm.size
         for peer, part in asked.items():
             requests[peer] = (part.starts, part.stops)
@@ -147,7 +149,7 @@ class Plan:
         order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
         last = self._halo_of_last
         if last.shape != shape or last.dtype != x.dtype or not last.flags[f"{order}_CONTIGUOUS"]:
-            self._halo_of_last = np.empty(shape, x.dtype, order)
+            self._halo_of_last = np.zeros(shape, x.dtype, order)  # where nothing is received, 0 is multiplied
         return self._halo_of_last
 
     # ---- the rows as one matrix -------------------------------------------------------------------

@@ -68,7 +68,7 @@ def _inside(message: Any, x: Any) -> bool:
     return type(message) is type(x) and message.base is not None and (message.base is x or message.base is x.base)
 
 
-class Exchange:
+class MpiExchange:
     """The messages of a product, which are the same for every x, carried by MPI between hosts.
 
     Attributes
@@ -106,7 +106,7 @@ class Exchange:
                 selection.put(message, halo)
 
 
-class PinnedExchange(Exchange):
+class PinnedExchange(MpiExchange):
     """Between GPUs, through pinned memory of the hosts and MPI."""
 
     engine = "pinned"
@@ -139,7 +139,7 @@ class PinnedExchange(Exchange):
         cupy.cuda.get_current_stream().synchronize()  # the pinned memory is used again
 
 
-class CudaMpiExchange(Exchange):
+class CudaMpiExchange(MpiExchange):
     """Between GPUs, by an MPI that reads and writes their memory itself."""
 
     engine = "cuda_mpi"
@@ -163,7 +163,7 @@ class CudaMpiExchange(Exchange):
             selection.put(message, halo)
 
 
-class NcclExchange(Exchange):
+class NcclExchange(MpiExchange):
     """Between GPUs, by NCCL, on a stream of its own that waits for the current one, and for which that one waits."""
 
     engine = "nccl"
@@ -194,11 +194,11 @@ class NcclExchange(Exchange):
             selection.put(message, halo)
 
 
-_KINDS = {kind.engine: kind for kind in (Exchange, NcclExchange, CudaMpiExchange, PinnedExchange)}
+_KINDS = {kind.engine: kind for kind in (MpiExchange, NcclExchange, CudaMpiExchange, PinnedExchange)}
 
 
-def exchange_by(engine: str, *args: Any) -> Exchange:
-    """Return the exchange by an engine; the other arguments are those of `Exchange`."""
+def exchange_by(engine: str, *args: Any) -> MpiExchange:
+    """Return the exchange by an engine; the other arguments are those of `MpiExchange`."""
     return _KINDS[engine](*args)
 
 
@@ -224,11 +224,10 @@ def chosen_engine(comm: Any, device: str, wanted: str | None) -> str:
     if wanted is None:
         return next(engine for engine in ENGINES[1:] if engine in possible)
     if wanted not in possible:
-        why = {
-            "nccl": "nccl4py is not installed on all processes",
-            "cuda_mpi": "this MPI does not say that it is CUDA-aware",
-        }
-        raise ValueError(f'engine="{wanted}": {why[wanted]}')
+        why = (
+            "nccl4py is not installed everywhere" if wanted == "nccl" else "this MPI does not say that it is CUDA-aware"
+        )
+        raise ValueError(f'engine="{wanted}": {why}')
     return wanted
 
 

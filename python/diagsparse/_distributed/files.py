@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..io import read, write
 from . import columns
@@ -88,7 +91,7 @@ def load(
     def own_rows() -> Any:
         borders, n = index["borders"], index["shape"][1]
         parts: list[tuple[int, Any]] = []
-        for p, (a, b) in enumerate(zip(borders, borders[1:], strict=False)):
+        for p, (a, b) in enumerate(pairwise(borders)):
             low, high = max(a, first), min(b, last)
             if low < high or (not parts and p == len(borders) - 2):
                 low, high = min(low, b), max(min(low, b), high)
@@ -96,11 +99,10 @@ def load(
                 parts.append((low - first, columns.components(whole[low - a : high - a])))
         blocks = zip(*(block for _, block in parts), strict=True)
         starts = [start for start, _ in parts]
-        found = [
-            columns.put_together([columns.Placed(one, row, lambda c: c) for row, one in zip(starts, block, strict=True)],
-                                 (last - first, n))
-            for block in blocks
-        ]  # fmt: skip
+        found = []
+        for block in blocks:
+            placed = [columns.Placed(one, row, np.asarray) for row, one in zip(starts, block, strict=True)]
+            found.append(columns.put_together(placed, (last - first, n)))
         return columns.composed(index["format"], found)
 
     same(comm, index["borders"], f"{who}: the ranges of rows in {folder}")

@@ -104,9 +104,9 @@ class DistributedArray:
         return self._transposed
 
     def gather(self, root: int | None = 0) -> SparseArray | None:
-        """Return the whole matrix, on the host, on process `root`, and None on the others; on all of them if `root` is None.
+        """Return the whole matrix on process `root`, and None on the others; on all of them if `root` is None.
 
-        Every process has to call this.
+        The result is on the host. Every process has to call this.
         """
         local = self._plan.local()
         parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)

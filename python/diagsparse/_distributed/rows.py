@@ -20,7 +20,7 @@ def fetched(D: DistributedArray, wanted: Ranges, cols: tuple[int, int] | None = 
 
     Every process has to call this, with the rows that it wants. All columns with elements have to be in `cols`.
     """
-    comm, rows, (first, last) = D.comm, D._rows, D.row_range
+    comm, rows, first = D.comm, D._rows, D.row_range[0]
     local = columns.components(D._plan.local())
     asked = dict(rows.by_owner(wanted))
     requests: list[Any] = [None] * comm.size

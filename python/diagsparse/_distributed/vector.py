@@ -52,9 +52,9 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
         return Vector(self.local.copy(), self._rows, self.comm, self.device)
 
     def gather(self, root: int | None = 0) -> Any:
-        """Return the whole vector, as a NumPy array, on process `root`, and None on the others; on all of them if `root` is None.
+        """Return the whole vector on process `root`, and None on the others; on all of them if `root` is None.
 
-        Every process has to call this.
+        The result is an array of NumPy. Every process has to call this.
         """
         local = np.ascontiguousarray(host(self.local))
         parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -19,6 +20,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
+_PREFIX = re.compile(r"^gallery\.\w+: ")
 _documented = completed_by("""
 Parameters
 ----------
@@ -47,8 +49,8 @@ def gallery_function(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except (MemoryError, TypeError, ValueError) as error:
-            if not str(error).startswith("gallery."):  # otherwise it comes from another function of the gallery
-                error.args = (f"{name}: {error}",)
+            # An error in another function of the gallery begins with the name of that one, which the user did not call.
+            error.args = (f"{name}: {_PREFIX.sub('', str(error))}",)
             raise
 
     return call

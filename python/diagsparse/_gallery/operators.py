@@ -138,7 +138,7 @@ def heisenberg(
            [ 0.,  0.,  0.,  1.]])
     """
     sites = _check_sites(whole_number("sites", sites, "a count of spins"))
-    for name, three in (("couplings", couplings), ("field", field)):
+    for name, three in (("couplings", numbers("couplings", couplings)), ("field", field)):
         if len(three) != 3:
             raise ValueError(f"{name} has {len(three)} elements, expected three, along X, Y and Z")
     terms = [({s: letter, t: letter}, j) for s, t in _bonds(sites, periodic)
@@ -185,7 +185,10 @@ def transverse_ising(
            [-1.,  0.,  1., -1.],
            [ 0., -1., -1., -1.]])
     """
-    across, along = (-np.asarray(h, float) for h in (field, longitudinal))
+    sites = _check_sites(whole_number("sites", sites, "a count of spins"))
+    across, along = (
+        -np.array(_on_sites(name, h, sites), float) for name, h in (("field", field), ("longitudinal", longitudinal))
+    )
     return heisenberg(sites, couplings=(0, 0, -coupling), field=(across, 0, along), periodic=periodic, dtype=dtype,
                       format=format)  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
+from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.docstrings import completed_by
 from .base import M
@@ -17,6 +18,7 @@ from .convert import convert, unpacked
 from .registry import COMMON
 
 
+@memory.no_limit
 def as_scipy_csr(a: Any, who: str) -> Any:
     """Return this matrix as a SciPy csr, which must not be modified."""
     require_host(a, who)
@@ -30,6 +32,7 @@ def require_host(a: Any, who: str) -> None:
 
 
 # ---- extremes ---------------------------------------------------------------------------------
+@memory.no_limit
 def max(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return the maximum of all elements, or of each column or row, as SciPy does.
 
@@ -51,18 +54,21 @@ def max(a: Any, axis: int | None = None, out: None = None, **options: Any) -> An
 
 
 @completed_by(max)
+@memory.no_limit
 def min(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return the minimum of all elements, or of each column or row, as SciPy does."""
     return a._format.extreme(a, "min", axis, out, **options)
 
 
 @completed_by(max)
+@memory.no_limit
 def nanmax(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return the maximum, ignoring NaN."""
     return a._format.extreme(a, "nanmax", axis, out, **options)
 
 
 @completed_by(max)
+@memory.no_limit
 def nanmin(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return the minimum, ignoring NaN."""
     return a._format.extreme(a, "nanmin", axis, out, **options)

@@ -36,11 +36,15 @@ seed : int, sequence of int or numpy.random.Generator, optional
     Anything that `numpy.random.default_rng` accepts. The same seed and dtype give the same matrix.
 format : str, optional
     One of `diagsparse.formats()`, for a diagsparse matrix. By default, the result is a SciPy sparse array.
+
+Returns
+-------
+dia_array, shape (n, n)
 """)
 
 
 def gallery_function(function: Callable[P, R]) -> Callable[P, R]:
-    """Document the common parameters of a function of the gallery, and begin its errors with its name."""
+    """Add what functions of the gallery have in common to a docstring, and begin errors with the function's name."""
     name = f"gallery.{function.__name__}"
 
     @_documented

@@ -10,13 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._backends.docstrings import completed_by
 from .arguments import Dtype, Format, checked_dtype, gallery_function, numbers, whole_number
 from .construction import from_diagonals, require_memory
 
 _MOST_SITES = 30  # largest number of spins: 2**30 rows
+_of_spins = completed_by("""
+Parameters
+----------
+dtype : dtype, optional
+    By default float64 if the result is real, and complex128 otherwise.
+
+Returns
+-------
+dia_array, shape (2**sites, 2**sites)
+""")
 
 
 @gallery_function
+@_of_spins
 def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype = None, format: Format = None) -> Any:
     """Return a sum of Pauli strings with coefficients, sum c_k P_k.
 
@@ -28,12 +40,6 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
         The strings, with one letter I, X, Y or Z for each site.
     coefficients : array_like
         One coefficient for each string.
-    dtype : dtype, optional
-        By default float64 if the result is real, and complex128 otherwise.
-
-    Returns
-    -------
-    dia_array, shape (2**sites, 2**sites)
 
     Raises
     ------
@@ -102,6 +108,7 @@ def pauli_sum(strings: Iterable[str], coefficients: ArrayLike, *, dtype: Dtype =
 
 
 @gallery_function
+@_of_spins
 def heisenberg(
     sites: int,
     *,
@@ -121,12 +128,6 @@ def heisenberg(
         jx, jy and jz.
     field : sequence of 3 numbers or arrays of shape (sites,)
         hx, hy and hz. A field along Y makes the result complex.
-    dtype : dtype, optional
-        By default float64 if the result is real, and complex128 otherwise.
-
-    Returns
-    -------
-    dia_array, shape (2**sites, 2**sites)
 
     Examples
     --------
@@ -151,6 +152,7 @@ def heisenberg(
 
 
 @gallery_function
+@_of_spins
 def transverse_ising(
     sites: int,
     *,
@@ -169,12 +171,6 @@ def transverse_ising(
         Coupling of neighbouring spins.
     field, longitudinal : number or array of shape (sites,)
         Transverse and longitudinal field, for all sites or for each of them.
-    dtype : dtype, optional
-        By default float64 if the result is real, and complex128 otherwise.
-
-    Returns
-    -------
-    dia_array, shape (2**sites, 2**sites)
 
     Examples
     --------

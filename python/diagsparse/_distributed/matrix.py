@@ -14,6 +14,7 @@ from .._show import display
 from . import columns, drawing
 from .arrays import as_local, current, module_of
 from .collective import agree
+from .matmul import matmul
 from .plan import Plan
 from .ranges import Partition
 from .transpose import transposed
@@ -169,9 +170,7 @@ class DistributedArray:
         if isinstance(other, (Vector, np.ndarray)):
             return self.matvec(other)
         if isinstance(other, DistributedArray):
-            from .matmul import matmul  # which imports this class
-
-            return matmul(self, other)
+            return DistributedArray(matmul(self, other), self._rows, other._cols, self.comm, self.device, self.engine)
         return NotImplemented
 
     def diagonal(self) -> Vector:

@@ -19,7 +19,7 @@ def petsc_matrix(D: DistributedArray) -> Any:
         raise ImportError(f"to_petsc needs petsc4py ({error}): pip install petsc petsc4py") from error
     scalar, largest = np.dtype(PETSc.ScalarType), np.iinfo(PETSc.IntType).max
     if np.result_type(D.dtype, scalar) != scalar:
-        option = "scalar-type=complex" if D.dtype.kind > scalar.kind else "precision=double"
+        option = "scalar-type=complex" if D.dtype.kind == "c" != scalar.kind else "precision=double"
         raise TypeError(
             f"to_petsc: a {D.dtype} matrix, and this PETSc computes in {scalar}; configure it with --with-{option}"
         )
@@ -41,8 +41,8 @@ class Shell:
         """Return the matrix of petsc4py, with the rows of D on each process."""
         from petsc4py import PETSc
 
-        sizes = zip(np.diff([self.D.row_range, self.D.column_range]).ravel().tolist(), self.D.shape, strict=True)
-        return PETSc.Mat().createPython(list(sizes), self, comm=self.D.comm)
+        (m, n), rows, cols = self.D.shape, self.D.row_range, self.D.column_range
+        return PETSc.Mat().createPython(((rows[1] - rows[0], m), (cols[1] - cols[0], n)), self, comm=self.D.comm)
 
     def mult(self, mat: Any, x: Any, y: Any) -> None:
         """Compute ``y = A x``."""
@@ -72,6 +72,11 @@ class Shell:
     def duplicate(self, mat: Any, values: Any) -> Any:
         """Return another matrix of PETSc with the same D."""
         return Shell(self.D, self._factor, self._shift).matrix()
+
+    def copy(self, mat: Any, to: Any, structure: Any) -> None:
+        """Make another matrix of PETSc equal to this one."""
+        other = to.getPythonContext()
+        other.D, other._factor, other._shift = self.D, self._factor, self._shift
 
 
 def _multiply(product: Callable[..., Any], x: Any, y: Any, factor: complex, shift: complex) -> None:

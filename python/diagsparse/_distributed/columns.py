@@ -66,6 +66,13 @@ def needed(component: SparseArray, first: int, last: int) -> Ranges:
     return needed_columns(offsets_of(component), component.shape, first, last)
 
 
+def occupied(component: SparseArray, first: int, last: int) -> Ranges:
+    """Return the columns in which the rows ``[first, last)`` have stored elements."""
+    if component.format == "mdia" and first < last:
+        component, last, first = convert(component[first:last], "csr"), last - first, 0
+    return needed(component, first, last)
+
+
 def interior(block: Sequence[SparseArray], own: tuple[int, int]) -> tuple[int, int]:
     """Return the longest range of rows whose elements are all in the columns `own`."""
     (m, n), k, rows = block[0].shape, [np.zeros(0, np.int64)], np.zeros(0, np.int64)

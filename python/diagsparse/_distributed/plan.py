@@ -19,6 +19,7 @@ from .ranges import Partition, Ranges
 
 
 Block = Sequence[SparseArray]  # the matrices that the rows of a process are the sum of
+_FEWER = 0.75  # fraction of the elements from which single elements are exchanged instead of whole ranges
 
 
 @dataclass
@@ -60,19 +61,19 @@ class Plan:
         clean = columns.interior(block, own) if comm.size > 1 else (0, last - first)
         parts = [(a, b) for a, b in ((0, clean[0]), (clean[1], last - first)) if a < b]
         self.needed = Ranges.all(columns.needed(one, a, b) for one in block for a, b in parts)
-        self.report = self._halo(block, rows, cols, (first + clean[0], first + clean[1]))
+        receives, sends, self.report = self._exchanges(block, rows, cols, clean, parts)
         self.interior = self._pieces(
             block, [clean] if clean[0] < clean[1] or not parts else [], Ranges([own[0]], [own[1]])
         )
         self.boundary = self._pieces(block, parts, self.needed)
         self._messages = Exchanges(
             comm,
-            [(e.peer, self._in_halo(e.receive)) for e in self.report.exchanges if e.received],
-            [(e.peer, Ranges.of(e.send).shifted(-own[0])) for e in self.report.exchanges if e.sent],
+            [(peer, self.needed.positions(part)) for peer, part in receives],
+            [(peer, part.shifted(-own[0])) for peer, part in sends],
         )
         kept = self.needed.within(*own)
         self._kept = [
-            (slice(*self.needed.position([a, b - 1]) + [0, 1]), slice(a - own[0], b - own[0])) for a, b in kept
+            (slice(*to), slice(*of)) for to, of in zip(self.needed.positions(kept), kept.shifted(-own[0]), strict=True)
         ]
         self._halo_of_last: Any = np.zeros(0)
 
@@ -90,30 +91,36 @@ class Plan:
             made.append(Piece(slice(a, b), over, tuple(plan_matvec(one) for one in rows)))
         return made
 
-    def _halo(self, block: Block, rows: Partition, cols: Partition, interior: tuple[int, int]) -> Halo:
-        """Return the halo: from the offsets of all processes, or for other formats from what each of them asks for."""
-        me, comm = self.comm.rank, self.comm
-        itemsize = self.dtype.itemsize
+    def _exchanges(self, block: Block, rows: Partition, cols: Partition, clean: Any, parts: Any) -> Any:
+        """Return what is received and sent, each as a list of (process, columns), and the halo that reports it.
+
+        For full diagonals, both follow from the offsets of all processes. Otherwise a process asks the others for the
+        elements that its masks or indices need, if these are fewer than the offsets tell.
+        """
+        me, comm, itemsize = self.comm.rank, self.comm, self.dtype.itemsize
+        first = rows.range(me)[0]
         if self.format in ("dia", "hm"):
             k = columns.offsets_of(block[0])
-            everyone = comm.allgather(k - rows.range(me)[0])  # offsets in the whole matrix
+            everyone = comm.allgather(k - first)  # offsets in the whole matrix
             union = np.unique(np.concatenate(everyone))
-            return halo_of(me, everyone, union, self.shape, rows, cols, itemsize)
-        asked = dict(cols.by_owner(self.needed.without(*self.own)))
+            halo = halo_of(me, everyone, union, self.shape, rows, cols, itemsize)
+            received = [(e.peer, Ranges.of(e.receive)) for e in halo.exchanges if e.received]
+            return received, [(e.peer, Ranges.of(e.send)) for e in halo.exchanges if e.sent], halo
+        possible = self.needed.without(*self.own)
+        stored = Ranges.all(columns.occupied(one, a, b) for one in block for a, b in parts).without(*self.own)
+        asked = dict(cols.by_owner(possible))
+        for peer, part in cols.by_owner(stored):
+            asked[peer] = part if part.size < _FEWER * asked[peer].size else asked[peer]
         requests: list[Any] = [None] * comm.size
         for peer, part in asked.items():
             requests[peer] = (part.starts, part.stops)
-        answers = comm.alltoall(requests)
-        exchanges = []
-        for peer in range(comm.size):
-            receive, send = asked.get(peer, Ranges([], [])), Ranges(*(answers[peer] or ([], [])))
-            if receive.size or send.size:
-                exchanges.append(Exchange(peer, list(receive), list(send), receive.size, send.size))
-        return Halo(me, self.shape, rows, cols, interior, self.needed, exchanges, itemsize)
-
-    def _in_halo(self, ranges: list[tuple[int, int]]) -> Ranges:
-        """Return the positions of ranges of columns in the copy of the needed elements."""
-        return Ranges.of([tuple(int(p) for p in self.needed.position([a, b - 1]) + [0, 1]) for a, b in ranges])
+        answers = {peer: Ranges(*one) for peer, one in enumerate(comm.alltoall(requests)) if one}
+        none, exchanges = Ranges([], []), []
+        for peer in sorted({*asked, *answers}):
+            receive, send = asked.get(peer, none), answers.get(peer, none)
+            exchanges.append(Exchange(peer, receive.outline(), send.outline(), receive.size, send.size))
+        halo = Halo(me, self.shape, rows, cols, (first + clean[0], first + clean[1]), self.needed, exchanges, itemsize)
+        return list(asked.items()), list(answers.items()), halo
 
     # ---- products ---------------------------------------------------------------------------------
     def product(self, x: Any, out: Any, alpha: complex, beta: complex) -> Any:
@@ -142,7 +149,7 @@ class Plan:
         order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
         last = self._halo_of_last
         if last.shape != shape or last.dtype != x.dtype or not last.flags[f"{order}_CONTIGUOUS"]:
-            self._halo_of_last = np.empty(shape, x.dtype, order)
+            self._halo_of_last = np.zeros(shape, x.dtype, order)  # where nothing is received, 0 is multiplied
         return self._halo_of_last
 
     # ---- the rows as one matrix -------------------------------------------------------------------

@@ -76,6 +76,14 @@ class Ranges:
         which = np.searchsorted(self.begin, positions, "right") - 1
         return self.starts[which] + positions - self.begin[which]
 
+    def positions(self, part: Ranges) -> Ranges:
+        """Return the positions of a part of the set, as ranges, which may touch."""
+        return Ranges(self.position(part.starts), self.position(part.stops - 1) + 1)
+
+    def outline(self, most: int = 64) -> list[tuple[int, int]]:
+        """Return the ranges, or one that contains them all if there are many."""
+        return list(self) if len(self) <= most else [(int(self.starts[0]), int(self.stops[-1]))]
+
     def shifted(self, by: int) -> Ranges:
         """Return the set with `by` added to its elements."""
         return Ranges(self.starts + by, self.stops + by)

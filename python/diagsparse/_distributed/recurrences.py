@@ -195,9 +195,7 @@ def _checked(who: str, D: DistributedArray, x: Any, k: Any) -> int:
 
 
 def _recurrence(D: Any, x: Vector, alpha: Any, beta: Any, gamma: Any, c: Any, steps: int | None) -> Vector:
-    """Return the sum of ``c_j t_j``, or the last one, with ``t_{j+1} = alpha_j D t_j + beta_j t_j + gamma_j t_{j-1}``.
-
-    """
+    """Return the sum of ``c_j t_j``, or the last one, with ``t_{j+1} = alpha_j D t_j + beta_j t_j + gamma_j t_{j-1}``."""
     k = len(alpha)
     steps = deep_halo(D, k).steps if steps is None else integer(steps, "steps")
     steps = max(1, min(steps, k))

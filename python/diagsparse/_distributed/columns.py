@@ -32,6 +32,7 @@ def local_matrix(block: Any) -> SparseArray:
     if not isinstance(block, SparseArray):
         kind = "hm" if getattr(block, "format", "") == "dia" else "csr"
         block = array(block, kind)
+    block = block.to("cpu")
     if block._packed:
         block = block.unpacked()
     if block.format not in LOCAL_FORMATS:

@@ -130,8 +130,8 @@ class Halo:
         first, last = self.row_range
         inside = (self.interior[1] - self.interior[0]) / (last - first) if last > first else 1.0
         return (
-            f"process {self.process} of {self.processes}: rows {first} to {last}, {100 * inside:.3g} % of them interior; "
-            f"receives {human(self.receive_nbytes)} and sends {human(self.send_nbytes)}, "
+            f"process {self.process} of {self.processes}: rows {first} to {last}, {100 * inside:.3g} % of them interior"
+            f"; receives {human(self.receive_nbytes)} and sends {human(self.send_nbytes)}, "
             f"{display.counted(len(self.exchanges), 'peer')}"
         )
 

@@ -28,7 +28,7 @@ def matmul(D: DistributedArray, E: DistributedArray) -> DistributedArray:
             raise ValueError(
                 f"matmul: {D!r} and {E!r}: expected as many rows as the first one has columns, in the same ranges"
             )
-        left = D.local
+        left = D._plan.local()
         left = convert(left, "csr") if left.format == "qband" else left
         return left, columns.needed(left, 0, left.shape[0])
 
@@ -40,7 +40,7 @@ def matmul(D: DistributedArray, E: DistributedArray) -> DistributedArray:
         found = columns.local_matrix(factor @ (convert(right, "csr") if right.format == "qband" else right))
         return _structural(found, left, right, needed)
 
-    return DistributedArray(together(D.comm, product), D._rows, E._cols, D.comm)
+    return DistributedArray(together(D.comm, product), D._rows, E._cols, D.comm, D.device, D.engine)
 
 
 def _structural(found: SparseArray, left: SparseArray, right: SparseArray, needed: Ranges) -> SparseArray:

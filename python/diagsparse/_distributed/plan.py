@@ -13,10 +13,10 @@ from .._matrix.sparse_array import SparseArray
 from .._products.matvec_plan import MatvecPlan
 from .._products.products import plan_matvec
 from . import columns
-from .exchange import Exchanges
+from .arrays import module_of
+from .exchange import exchange_by
 from .halo import Exchange, Halo, halo_of
 from .ranges import Partition, Ranges
-
 
 Block = Sequence[SparseArray]  # the matrices that the rows of a process are the sum of
 _FEWER = 0.75  # fraction of the elements from which single elements are exchanged instead of whole ranges
@@ -53,7 +53,10 @@ class Plan:
         What is exchanged.
     """
 
-    def __init__(self, block: SparseArray, rows: Partition, cols: Partition, comm: Any) -> None:
+    def __init__(
+        self, block: SparseArray, rows: Partition, cols: Partition, comm: Any, device: str, engine: str
+    ) -> None:
+        self.device = device
         self.comm, self.shape, self.dtype, self.format = comm, (rows.rows, cols.rows), block.dtype, block.format
         me, (first, last) = comm.rank, rows.range(comm.rank)
         self.own = own = cols.range(me)
@@ -66,7 +69,8 @@ class Plan:
             block, [clean] if clean[0] < clean[1] or not parts else [], Ranges([own[0]], [own[1]])
         )
         self.boundary = self._pieces(block, parts, self.needed)
-        self._messages = Exchanges(
+        self._messages = exchange_by(
+            engine,
             comm,
             [(peer, self.needed.positions(part)) for peer, part in receives],
             [(peer, part.shifted(-own[0])) for peer, part in sends],
@@ -75,7 +79,7 @@ class Plan:
         self._kept = [
             (slice(*to), slice(*of)) for to, of in zip(self.needed.positions(kept), kept.shifted(-own[0]), strict=True)
         ]
-        self._halo_of_last: Any = np.zeros(0)
+        self._halo_of_last: Any = None
 
     @property
     def pieces(self) -> list[Piece]:
@@ -88,7 +92,7 @@ class Plan:
             rows = [one if (a, b) == (0, one.shape[0]) else one[a:b] for one in block]
             if list(over) != [(0, self.shape[1])]:
                 rows = [columns.relabelled(one, over.position, over.size) for one in rows]
-            made.append(Piece(slice(a, b), over, tuple(plan_matvec(one) for one in rows)))
+            made.append(Piece(slice(a, b), over, tuple(plan_matvec(one.to(self.device)) for one in rows)))
         return made
 
     def _exchanges(self, block: Block, rows: Partition, cols: Partition, clean: Any, parts: Any) -> Any:
@@ -141,23 +145,25 @@ class Plan:
     def _empty(self, x: Any) -> Any:
         count = sum(piece.rows.stop - piece.rows.start for piece in self.pieces)
         order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
-        return np.empty((count, *x.shape[1:]), product_dtypes(self.dtype, x.dtype)[1], order)
+        return module_of(self.device).empty((count, *x.shape[1:]), product_dtypes(self.dtype, x.dtype)[1], order)
 
     def _buffer(self, x: Any) -> Any:
         """Return memory for the elements that boundary rows need; that of the last product if it fits."""
         shape = (self.needed.size, *x.shape[1:])
         order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
         last = self._halo_of_last
-        if last.shape != shape or last.dtype != x.dtype or not last.flags[f"{order}_CONTIGUOUS"]:
-            self._halo_of_last = np.zeros(shape, x.dtype, order)  # where nothing is received, 0 is multiplied
+        if last is None or last.shape != shape or last.dtype != x.dtype or not last.flags[f"{order}_CONTIGUOUS"]:
+            self._halo_of_last = module_of(self.device).zeros(
+                shape, x.dtype, order
+            )  # where nothing is received, 0 is multiplied
         return self._halo_of_last
 
     # ---- the rows as one matrix -------------------------------------------------------------------
     def local(self) -> SparseArray:
-        """Return the rows of this process with all columns."""
+        """Return the rows of this process with all columns, on the host."""
         rows = sum(piece.rows.stop - piece.rows.start for piece in self.pieces)
         found = []
-        for matrices in zip(*([plan.matrix for plan in piece.plans] for piece in self.pieces), strict=True):
+        for matrices in zip(*([plan.matrix.to("cpu") for plan in piece.plans] for piece in self.pieces), strict=True):
             if len(self.pieces) == 1 and list(self.pieces[0].columns) == [(0, self.shape[1])]:
                 found.append(matrices[0])
                 continue

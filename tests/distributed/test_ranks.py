@@ -3,14 +3,6 @@
 import every_process
 import pytest
 from every_process import DTYPES, FORMATS, SPLITS
-from ranks import ranks  # noqa: F401
-
-import diagsparse as ds
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    ds.set_num_threads(1)
 
 
 @pytest.mark.parametrize("size", [1, 5, 16])

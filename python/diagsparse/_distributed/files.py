@@ -41,7 +41,7 @@ def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
     """
     folder, comm = Path(path), D.comm
     together(comm, lambda: folder.mkdir(parents=True, exist_ok=True))
-    local = D.local
+    local = D._plan.local()
     together(comm, lambda: write(folder / _name(comm.rank), local))
 
     def index() -> None:
@@ -55,14 +55,17 @@ def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
     together(comm, index)
 
 
-def load(path: str | os.PathLike[str], *, comm: Any = None, row_ranges: Any = None) -> DistributedArray:
+def load(
+    path: str | os.PathLike[str], *, comm: Any = None, row_ranges: Any = None, device: str | None = None,
+    engine: str | None = None,
+) -> DistributedArray:  # fmt: skip
     """Load a matrix saved by `save`, with any number of processes.
 
     Parameters
     ----------
     path : str or path
         The folder.
-    comm, row_ranges
+    comm, row_ranges, device, engine
         As for `from_rows`.
 
     Returns
@@ -101,7 +104,7 @@ def load(path: str | os.PathLike[str], *, comm: Any = None, row_ranges: Any = No
         return columns.composed(index["format"], found)
 
     same(comm, index["borders"], f"{who}: the ranges of rows in {folder}")
-    return _distributed(together(comm, own_rows), rows, index["shape"][1], comm, who)
+    return _distributed(together(comm, own_rows), rows, index["shape"][1], comm, who, device, engine)
 
 
 def _name(process: int) -> str:

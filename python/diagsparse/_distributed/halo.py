@@ -99,6 +99,7 @@ class Halo:
     ) -> None:  # fmt: skip
         self.process, self.processes, self.shape, self.itemsize = process, rows.processes, shape, itemsize
         self.row_range, self.column_range = rows.range(process), cols.range(process)
+        self._cols = cols  # for drawings
         self.interior, self.needed, self.exchanges = interior, list(needed), exchanges
 
     @property

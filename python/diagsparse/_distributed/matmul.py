@@ -29,7 +29,7 @@ def matmul(D: DistributedArray, E: DistributedArray) -> SparseArray:
             raise ValueError(
                 f"matmul: {D!r} and {E!r}: expected as many rows as the first one has columns, in the same ranges"
             )
-        left = D.local
+        left = D._plan.local()
         left = convert(left, "csr") if left.format == "qband" else left
         return left, columns.needed(left, 0, left.shape[0])
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host_dense
 from .._backends.memory import human
 from .._backends.types import check_scalars, product_dtypes
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
+from .arrays import as_local, checked_output, current, module_of
 from .collective import agree
 from .matmul import matmul
 from .plan import Plan
@@ -37,6 +37,11 @@ class DistributedArray:
         Type of its values.
     format : str
         Format of the rows of each process.
+    device : str
+        Where the rows of this process are: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...
+    engine : str
+        What carries messages: ``"mpi"`` between hosts; between GPUs ``"nccl"``, ``"cuda_mpi"`` (an MPI that reads their
+        memory itself) or ``"pinned"`` (through pinned memory of the hosts).
     halo : Halo
         The elements of x that this process receives for a product, and those that it sends.
     """
@@ -44,10 +49,13 @@ class DistributedArray:
     __array_priority__ = 12.0
     __array_ufunc__ = None  # x @ D raises
 
-    def __init__(self, block: SparseArray, rows: Partition, cols: Partition, comm: Any) -> None:
+    def __init__(
+        self, block: SparseArray, rows: Partition, cols: Partition, comm: Any, device: str, engine: str
+    ) -> None:
         self.comm, self.shape, self.dtype, self.format = comm, (rows.rows, cols.rows), block.dtype, block.format
         self._rows, self._cols, self._lock = rows, cols, RLock()
-        self._plan = Plan(block, rows, cols, comm)
+        self.device, self.engine = device, engine
+        self._plan = Plan(block, rows, cols, comm, device, engine)
         self.halo, self._nnz = self._plan.report, sum(comm.allgather(block.nnz))
         self._transposed: DistributedArray | None = None
 
@@ -69,7 +77,7 @@ class DistributedArray:
         It is put together from the rows with and without elements of the halo, so this is a copy, unless there are only
         rows without.
         """
-        return self._plan.local()
+        return self._plan.local().to(self.device)
 
     @property
     def nnz(self) -> int:
@@ -90,17 +98,18 @@ class DistributedArray:
         """
         if self._transposed is None:
             self._transposed = DistributedArray(
-                transposed(self.comm, self.local, self._rows, self._cols), self._cols, self._rows, self.comm
-            )
+                transposed(self.comm, self._plan.local(), self._rows, self._cols),
+                self._cols, self._rows, self.comm, self.device, self.engine,
+            )  # fmt: skip
             self._transposed._transposed = self
         return self._transposed
 
     def gather(self, root: int | None = 0) -> SparseArray | None:
         """Return the whole matrix on process `root`, and None on the others; on all of them if `root` is None.
 
-        Every process has to call this.
+        The result is on the host. Every process has to call this.
         """
-        local = self.local
+        local = self._plan.local()
         parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)
         if parts is None:
             return None
@@ -109,6 +118,44 @@ class DistributedArray:
             placed = [columns.Placed(one, self._rows.range(p)[0], np.asarray) for p, one in enumerate(components)]
             found.append(columns.put_together(placed, self.shape))
         return columns.composed(self.format, found)
+
+    def to_petsc(self) -> Any:
+        """Return the matrix as one of PETSc, for its solvers and those of SLEPc.
+
+        PETSc calls the products of this matrix on the memory of its own vectors; nothing is copied. The rows and
+        columns are distributed as here. Every process has to call this::
+
+            from petsc4py import PETSc
+
+            A = distributed.from_global(gallery.stencil(5, 100)).to_petsc()
+            x, b = A.createVecs()
+            b.set(1)
+            solver = PETSc.KSP().create(A.comm)
+            solver.setOperators(A)
+            solver.setType("cg")
+            solver.pc.setType("jacobi")
+            solver.solve(b, x)
+
+        Returns
+        -------
+        petsc4py.PETSc.Mat
+            Of type "python". It has products with the matrix, its transpose and its adjoint, the main diagonal, and
+            multiples of the matrix and of the identity added to it, which leave this matrix as it is. So there are all
+            solvers that need only products, and the Jacobi preconditioner.
+
+        Raises
+        ------
+        ImportError
+            If petsc4py is not installed.
+        TypeError
+            If PETSc's scalars cannot represent the values: for complex values, PETSc has to be configured with
+            ``--with-scalar-type=complex``.
+        ValueError
+            If PETSc's indices have 32 bits and the shape needs more.
+        """
+        from .petsc import petsc_matrix  # which needs petsc4py
+
+        return petsc_matrix(self)
 
     # ---- products ---------------------------------------------------------------------------------
     def matvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0) -> Any:
@@ -150,7 +197,8 @@ class DistributedArray:
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, DistributedArray):
-            return DistributedArray(matmul(self, other), self._rows, other._cols, self.comm)
+            C = matmul(self, other)
+            return DistributedArray(C, self._rows, other._cols, self.comm, self.device, self.engine)
         return self.matvec(other)  # which raises on all processes if one of them has something else
 
     def diagonal(self) -> Vector:
@@ -158,7 +206,8 @@ class DistributedArray:
         first, last = self.row_range
         if self.shape[0] != self.shape[1]:
             raise ValueError(f"diagonal: a {self.shape[0]} x {self.shape[1]} matrix, expected a square one")
-        return Vector(np.array(self.local.diagonal(first)[: last - first]), self._rows, self.comm)
+        values = self._plan.local().diagonal(first)[: last - first]
+        return Vector(module_of(self.device).array(values), self._rows, self.comm, self.device)
 
     def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, conjugated: bool) -> Any:
         """Return ``alpha D x + beta out``, with the conjugate of D if `conjugated` is true."""
@@ -167,29 +216,27 @@ class DistributedArray:
             local, target = self._operands(x, out, alpha, beta)
         except Exception as raised:
             error = raised
-        value = (
-            None if local is None else ("matvec: the type of x and its columns", (local.dtype.name, local.shape[1:]))
-        )
-        agree(self.comm, error, value)
-        result = target
-        if conjugated:
-            local, alpha, beta = np.conjugate(local), np.conjugate(alpha), np.conjugate(beta)
-            result = None if target is None else np.conjugate(target)
-        elif target is not None and np.may_share_memory(target, local):
-            local = local.copy(order="K")
-        with self._lock:
-            result = self._plan.product(local, result, alpha, beta)
-        if conjugated:
-            result = np.conjugate(result, out=result if target is None else target)
+        kind = None if local is None else (local.dtype.name, local.shape[1:])
+        agree(self.comm, error, ("matvec: the type of x and its columns", kind))
+        xp = module_of(self.device)
+        with self._lock, current(self.device):
+            if conjugated:
+                before = None if target is None else xp.conjugate(target)
+                result = self._plan.product(xp.conjugate(local), before, np.conjugate(alpha), np.conjugate(beta))
+                result = xp.conjugate(result, out=result if target is None else target)
+            else:
+                if target is not None and xp.may_share_memory(target, local):
+                    local = local.copy(order="K")
+                result = self._plan.product(local, target, alpha, beta)
         if not isinstance(x, Vector):
             return result
-        return Vector(result, self._rows, self.comm) if out is None else out
+        return Vector(result, self._rows, self.comm, self.device) if out is None else out
 
     def _operands(self, x: Any, out: Any, alpha: Any, beta: Any) -> tuple[Any, Any]:
         first, last = self.column_range
         if isinstance(x, Vector) and x._rows != self._cols:
             raise ValueError(f"matvec: x has {x.shape} elements in other ranges than the columns of {self!r}")
-        local = x.local if isinstance(x, Vector) else host_dense.as_numpy(x, "matvec")
+        local = x.local if isinstance(x, Vector) else as_local(x, self.device, "matvec")
         if local.ndim not in (1, 2) or len(local) != last - first:
             raise ValueError(f"matvec: x has shape {local.shape}, expected {last - first} rows, {first} to {last}")
         if out is not None and isinstance(out, Vector) != isinstance(x, Vector):
@@ -203,7 +250,7 @@ class DistributedArray:
         if target is None and beta != 0:
             raise ValueError(f"matvec: beta={beta} needs out")
         if target is not None:
-            host_dense.checked_output(target, shape, result, "matvec")
+            checked_output(target, shape, result, self.device, "matvec")
         return local.astype(wanted, copy=False), target
 
     # ---- representations --------------------------------------------------------------------------

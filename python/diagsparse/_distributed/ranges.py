@@ -76,6 +76,22 @@ class Ranges:
         which = np.searchsorted(self.begin, positions, "right") - 1
         return self.starts[which] + positions - self.begin[which]
 
+    def elements(self) -> np.ndarray:
+        """Return all elements."""
+        steps = np.ones(self.size, np.int64)
+        if self.size:
+            steps[self.begin[1:-1]] = self.starts[1:] - self.stops[:-1] + 1
+            steps[0] = self.starts[0]
+        return np.cumsum(steps)
+
+    def positions(self, part: Ranges) -> Ranges:
+        """Return the positions of a part of the set, as ranges, which may touch."""
+        return Ranges(self.position(part.starts), self.position(part.stops - 1) + 1)
+
+    def outline(self, most: int = 64) -> list[tuple[int, int]]:
+        """Return the ranges, or one that contains them all if there are many."""
+        return list(self) if len(self) <= most else [(int(self.starts[0]), int(self.stops[-1]))]
+
     def shifted(self, by: int) -> Ranges:
         """Return the set with `by` added to its elements."""
         return Ranges(self.starts + by, self.stops + by)
@@ -111,7 +127,7 @@ def runs_of(elements: Any) -> Ranges:
 
 def covered(starts: Any, stops: Any) -> np.ndarray:
     """Return all integers of these ranges, ascending and once each."""
-    return np.concatenate([np.zeros(0, np.int64), *(np.arange(a, b) for a, b in Ranges.union(starts, stops))])
+    return Ranges.union(starts, stops).elements()
 
 
 class Partition:

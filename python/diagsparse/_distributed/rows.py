@@ -16,12 +16,13 @@ _TAG = 7105
 
 
 def fetched(D: DistributedArray, wanted: Ranges, cols: tuple[int, int] | None = None) -> SparseArray:
-    """Return rows of the whole matrix one after another, as a matrix with all columns or those in a range.
+    """Return rows of the whole matrix one after another, on the host, as a matrix with all columns or those in a
+    range.
 
     Every process has to call this, with the rows that it wants. All columns with elements have to be in `cols`.
     """
-    comm, rows, (first, _) = D.comm, D._rows, D.row_range
-    local = columns.components(D.local)
+    comm, rows, first = D.comm, D._rows, D.row_range[0]
+    local = columns.components(D._plan.local())
     asked = dict(rows.by_owner(wanted))
     requests: list[Any] = [None] * comm.size
     for peer, part in asked.items():

@@ -15,6 +15,7 @@ from . import columns, drawing
 from .arrays import as_local, checked_output, current, module_of
 from .collective import agree
 from .matmul import matmul
+from .petsc import petsc_matrix
 from .plan import Plan
 from .ranges import Partition
 from .transpose import transposed
@@ -153,8 +154,6 @@ class DistributedArray:
         ValueError
             If PETSc's indices have 32 bits and the shape needs more.
         """
-        from .petsc import petsc_matrix  # which needs petsc4py
-
         return petsc_matrix(self)
 
     # ---- products ---------------------------------------------------------------------------------
@@ -211,7 +210,9 @@ class DistributedArray:
 
     def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, conjugated: bool) -> Any:
         """Return ``alpha D x + beta out``, with the conjugate of D if `conjugated` is true."""
-        error, local, target = None, None, None
+        error: Exception | None = None
+        local: Any = None
+        target: Any = None
         try:
             local, target = self._operands(x, out, alpha, beta)
         except Exception as raised:

@@ -17,6 +17,7 @@ OF_MPI = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_MCA_rmaps_base_oversubscribe": "1",
 }  # fmt: skip
 
+
 def python(code, *, memory=None, timeout=60, **environment):
     """Run code in a fresh interpreter, warnings being errors; return what it prints.
 

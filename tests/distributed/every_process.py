@@ -297,9 +297,9 @@ def arithmetic(comm):
     equal(distributed.vector(n, 3, comm=comm, dtype="complex64").gather(None), np.full(n, 3, "complex64"))
 
 
-def everything(comm, format, dtype, kind, folder, brief=False):
-    """All checks of a format."""
-    for shape in SHAPES:
+def everything(comm, format, dtype, kind, folder, shapes=SHAPES, brief=False):
+    """All checks of a format; `brief` leaves out files and some vectors."""
+    for shape in shapes:
         with case(f"{format}, {dtype}, {shape}, {kind}"):
             whole, A = matrix(shape, dtype, format)
             D = building(comm, whole, A, split(shape[0], comm.size, kind))

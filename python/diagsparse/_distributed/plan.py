@@ -14,6 +14,7 @@ from .._products.matvec_plan import MatvecPlan
 from .._products.products import plan_matvec
 from . import columns
 from .arrays import module_of
+from .collective import Agreement
 from .exchange import exchange_by
 from .halo import Exchange, Halo, halo_of
 from .ranges import Partition, Ranges
@@ -126,17 +127,24 @@ class Plan:
         return list(asked.items()), list(answers.items()), halo
 
     # ---- products ---------------------------------------------------------------------------------
-    def product(self, x: Any, out: Any, alpha: complex, beta: complex) -> Any:
-        """Return ``alpha A x + beta out`` for the rows of this process; `x` are the rows of x that it has."""
+    def product(self, x: Any, out: Any, alpha: complex, beta: complex, agreement: Agreement) -> Any:
+        """Return ``alpha A x + beta out`` for the rows of this process; `x` are the rows of x that it has.
+
+        `agreement` is that of all processes on the operands. If it does not hold, no process waits for messages.
+        """
         if out is None:
             out = self._empty(x)
         halo = self._buffer(x)
-        pending = self._messages.start(x, halo)
-        for piece in self.interior:
-            piece.multiply(x, out, alpha, beta)
-        for to, of in self._kept:
-            halo[to] = x[of]
-        self._messages.finish(pending, halo)
+        if not self._messages.can_give_up:
+            agreement.wait()
+        pending = self._messages.start(x, halo, agreement.tag)
+        try:
+            for piece in self.interior:
+                piece.multiply(x, out, alpha, beta)
+            for to, of in self._kept:
+                halo[to] = x[of]
+        finally:
+            self._messages.finish(pending, halo)  # after an error, too: the next product must not receive them
         for piece in self.boundary:
             piece.multiply(halo, out, alpha, beta)
         return out

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 R = TypeVar("R")
-_TAG, _TAGS = 8192, 8192  # the first tag of exchanges, and how many are used in turn
 
 #: Errors of one process are raised by all others as the nearest of these, with the message of that process.
 _RAISED = (ValueError, TypeError, MemoryError, NotImplementedError)
@@ -88,50 +87,23 @@ def same(comm: Any, value: R, what: str) -> R:
     return value
 
 
-class Agreement:
-    """A check of all processes that runs while they do something else: errors, and a value that has to be the same.
+def agree(comm: Any, error: Exception | None, value: tuple[str, Any] | None) -> None:
+    """Raise on all processes if there is an error on one of them, or if the value (what it is, value) differs.
 
-    Every process creates one, with its error, if there is one, and its value as (what it is, value). Then every process
-    calls `wait`.
-
-    Attributes
-    ----------
-    tag : int
-        For the messages of what they do meanwhile.
+    One reduction of three numbers, if all is well.
     """
-
-    def __init__(self, comm: Any, error: Exception | None, value: tuple[str, Any] | None) -> None:
-        self._comm, self._error, self._value, self._request = comm, error, value, None
-        self.tag = next_tag(comm)
-        if comm.size > 1:
-            code = zlib.crc32(repr(value).encode())
-            self._mine, self._most = np.array([error is not None, code, -code], np.int64), np.empty(3, np.int64)
-            self._request = comm.Iallreduce(self._mine, self._most, op=_maximum())
-
-    def holds(self) -> bool:
-        """Wait for the others, and return whether there is neither an error nor another value on any of them."""
-        if self._request is None:
-            return self._error is None
-        self._request.Wait()
-        return not self._most[0] and self._most[1] == -self._most[2]
-
-    def wait(self) -> None:
-        """Wait for the others, and raise on all processes unless it holds."""
-        if self.holds():
-            return
-        together(self._comm, lambda: _raise(self._error))
-        assert self._value is not None
-        same(self._comm, self._value[1], self._value[0])
-
-
-_exchanges: dict[Any, int] = {}
-
-
-def next_tag(comm: Any) -> int:
-    """Return a tag for the messages of the next exchange, which differ from those of one that some process gave up."""
-    key = comm.py2f() if hasattr(comm, "py2f") else id(comm)
-    _exchanges[key] = _exchanges.get(key, 0) + 1
-    return _TAG + _exchanges[key] % _TAGS
+    if comm.size == 1:
+        if error is not None:
+            raise error
+        return
+    code = zlib.crc32(repr(value).encode())
+    mine, most = np.array([error is not None, code, -code], np.int64), np.empty(3, np.int64)
+    comm.Allreduce(mine, most, op=_maximum())
+    if most[0]:
+        together(comm, lambda: _raise(error))
+    if most[1] != -most[2]:
+        assert value is not None
+        same(comm, value[1], value[0])
 
 
 def _raise(error: Exception | None) -> None:

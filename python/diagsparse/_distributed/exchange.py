@@ -16,6 +16,7 @@ from .arrays import array_module
 from .ranges import Ranges
 
 ENGINES = ("mpi", "nccl", "cuda_mpi", "pinned")
+_TAG = 7101
 _SLICES = 16  # ranges up to which elements are copied range by range
 
 Message = tuple[Any, Any, Any]
@@ -77,36 +78,25 @@ class MpiExchange:
     """
 
     engine = "mpi"
-    can_give_up = True
 
     def __init__(self, comm: Any, receives: Sequence[tuple[int, Ranges]], sends: Sequence[tuple[int, Ranges]]) -> None:
         self.comm = comm
         self.receives = [(peer, Selection(positions)) for peer, positions in receives]
         self.sends = [(peer, Selection(positions)) for peer, positions in sends]
-        self._given_up: list[Any] = []
 
-    def start(self, x: Any, halo: Any, tag: int) -> list[Message]:
+    def start(self, x: Any, halo: Any) -> list[Message]:
         """Start the exchange of the rows `x` of this process; what is received is for `halo`.
 
-        Return what `finish` needs. All messages have this tag. On a GPU, work that follows on the current stream runs at the same time.
+        Return what `finish` needs. On a GPU, work that follows on the current stream runs at the same time.
         """
         pending: list[Message] = []
         for peer, selection in self.receives:
             message = selection.target(halo)
-            pending.append((self.comm.Irecv(_bytes(message), peer, tag), selection, message))
+            pending.append((self.comm.Irecv(_bytes(message), peer, _TAG), selection, message))
         for peer, selection in self.sends:
             message = selection.take(x)
-            pending.append((self.comm.Isend(_bytes(message), peer, tag), None, message))
+            pending.append((self.comm.Isend(_bytes(message), peer, _TAG), None, message))
         return pending
-
-    def give_up(self, pending: list[Message]) -> None:
-        """End an exchange that other processes do not take part in, without waiting for them."""
-        for request, selection, message in pending:
-            if selection is None:
-                self._given_up.append((request, message))  # it is never received, but its memory may be read
-            elif request is not None:
-                request.Cancel()
-                request.Wait()
 
     def finish(self, pending: list[Message], halo: Any) -> None:
         """Wait until all messages have arrived, and store them in `halo`."""
@@ -121,11 +111,11 @@ class PinnedExchange(MpiExchange):
 
     engine = "pinned"
 
-    def start(self, x: Any, halo: Any, tag: int) -> list[Message]:
-        cupy, pending, self._tag = array_module(x), [], tag
+    def start(self, x: Any, halo: Any) -> list[Message]:
+        cupy, pending = array_module(x), []
         for peer, selection in self.receives:
             message = _pinned(cupy, (selection.size, *halo.shape[1:]), halo.dtype)
-            pending.append((self.comm.Irecv(_bytes(message), peer, tag), selection, message))
+            pending.append((self.comm.Irecv(_bytes(message), peer, _TAG), selection, message))
         for peer, selection in self.sends:
             elements = selection.take(x)
             message = _pinned(cupy, elements.shape, elements.dtype)
@@ -137,9 +127,7 @@ class PinnedExchange(MpiExchange):
     def finish(self, pending: list[Message], halo: Any) -> None:
         self._copied.synchronize()
         requests = [
-            self.comm.Isend(_bytes(message), peer, self._tag)
-            for peer, selection, message in pending
-            if selection is None
+            self.comm.Isend(_bytes(message), peer, _TAG) for peer, selection, message in pending if selection is None
         ]
         cupy = array_module(halo)
         for request, selection, message in pending:
@@ -156,19 +144,19 @@ class CudaMpiExchange(MpiExchange):
 
     engine = "cuda_mpi"
 
-    def start(self, x: Any, halo: Any, tag: int) -> list[Message]:
+    def start(self, x: Any, halo: Any) -> list[Message]:
         pending: list[Message] = [(None, selection, selection.target(halo)) for _, selection in self.receives]
         pending += [(None, None, selection.take(x)) for _, selection in self.sends]
-        self._tag, self._ready = tag, array_module(x).cuda.get_current_stream().record()
+        self._ready = array_module(x).cuda.get_current_stream().record()
         return pending
 
     def finish(self, pending: list[Message], halo: Any) -> None:
         self._ready.synchronize()  # MPI knows no streams
         count, requests = len(self.receives), []
         for (peer, _), (_, _, message) in zip(self.receives, pending, strict=False):
-            requests.append(self.comm.Irecv(_bytes(message), peer, self._tag))
+            requests.append(self.comm.Irecv(_bytes(message), peer, _TAG))
         for (peer, _), (_, _, message) in zip(self.sends, pending[count:], strict=True):
-            requests.append(self.comm.Isend(_bytes(message), peer, self._tag))
+            requests.append(self.comm.Isend(_bytes(message), peer, _TAG))
         for request in requests:
             request.Wait()
         for _, selection, message in pending[:count]:
@@ -179,13 +167,12 @@ class NcclExchange(MpiExchange):
     """Between GPUs, by NCCL, on a stream of its own that waits for the current one, and for which that one waits."""
 
     engine = "nccl"
-    can_give_up = False
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._nccl, self._stream = nccl_communicator(self.comm), None
 
-    def start(self, x: Any, halo: Any, tag: int) -> list[Message]:
+    def start(self, x: Any, halo: Any) -> list[Message]:
         from nccl.core import group
 
         cuda = array_module(x).cuda

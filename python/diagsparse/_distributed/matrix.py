@@ -14,7 +14,7 @@ from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
 from .arrays import array_module, as_local, current, module_of
-from .collective import Agreement
+from .collective import agree
 from .matmul import matmul
 from .plan import Plan
 from .ranges import Partition
@@ -217,9 +217,7 @@ class DistributedArray:
         except Exception as raised:
             error = raised
         kind = None if local is None else ("matvec: the type of x and its columns", (local.dtype.name, local.shape[1:]))
-        agreement = Agreement(self.comm, error, kind)
-        if error is not None:
-            agreement.wait()  # raises
+        agree(self.comm, error, kind)
         with self._lock, current(self.device):
             result, xp = target, array_module(local)
             if conjugated:
@@ -227,7 +225,7 @@ class DistributedArray:
                 result = None if target is None else xp.conjugate(target)
             elif target is not None and xp.may_share_memory(target, local):
                 local = local.copy(order="K")
-            result = self._plan.product(local, result, alpha, beta, agreement)
+            result = self._plan.product(local, result, alpha, beta)
             if conjugated:
                 result = xp.conjugate(result, out=result if target is None else target)
         if not isinstance(x, Vector):

@@ -14,7 +14,6 @@ from .._products.matvec_plan import MatvecPlan
 from .._products.products import plan_matvec
 from . import columns
 from .arrays import module_of
-from .collective import Agreement
 from .exchange import exchange_by
 from .halo import Exchange, Halo, halo_of
 from .ranges import Partition, Ranges
@@ -127,17 +126,12 @@ class Plan:
         return list(asked.items()), list(answers.items()), halo
 
     # ---- products ---------------------------------------------------------------------------------
-    def product(self, x: Any, out: Any, alpha: complex, beta: complex, agreement: Agreement) -> Any:
-        """Return ``alpha A x + beta out`` for the rows of this process; `x` are the rows of x that it has.
-
-        `agreement` is that of all processes on the operands. If it does not hold, no process waits for messages.
-        """
+    def product(self, x: Any, out: Any, alpha: complex, beta: complex) -> Any:
+        """Return ``alpha A x + beta out`` for the rows of this process; `x` are the rows of x that it has."""
         if out is None:
             out = self._empty(x)
         halo = self._buffer(x)
-        if not self._messages.can_give_up:
-            agreement.wait()
-        pending = self._messages.start(x, halo, agreement.tag)
+        pending = self._messages.start(x, halo)
         try:
             for piece in self.interior:
                 piece.multiply(x, out, alpha, beta)

@@ -18,7 +18,7 @@ from .._backends.arguments import integer
 from .._products.products import plan_matvec
 from . import columns
 from .arrays import array_module
-from .collective import next_tag, together
+from .collective import together
 from .exchange import exchange_by
 from .matrix import DistributedArray
 from .ranges import Ranges
@@ -269,7 +269,7 @@ class _Window:
         """Return the rows of the window of a vector, as an array."""
         local = array_module(x.local).ascontiguousarray(x.local)
         wide = array_module(local).zeros((self.last - self.first, *local.shape[1:]), local.dtype)
-        pending = self._messages.start(local, wide, next_tag(self.D.comm))
+        pending = self._messages.start(local, wide)
         wide[self.inside] = local
         self._messages.finish(pending, wide)
         return wide

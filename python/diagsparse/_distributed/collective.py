@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._backends.arguments import integer
+
 R = TypeVar("R")
 
 #: Errors of one process are raised by all others as the nearest of these, with the message of that process.
-_RAISED = (ValueError, TypeError, MemoryError, NotImplementedError)
+_RAISED = (ValueError, TypeError, MemoryError, NotImplementedError, OSError)
 
 
 def communicator(comm: Any = None) -> Any:
@@ -87,15 +89,24 @@ def same(comm: Any, value: R, what: str) -> R:
     return value
 
 
+def checked_root(comm: Any, root: int | None, who: str) -> int | None:
+    """Return the rank of a process, or None for all of them; raise ValueError or TypeError for anything else."""
+    if root is not None and not 0 <= (root := integer(root, f"{who}: root")) < comm.size:
+        raise ValueError(f"{who}: root={root}, expected 0 to {comm.size - 1}, or None")
+    return root
+
+
 def agree(comm: Any, error: Exception | None, value: tuple[str, Any] | None) -> None:
-    """Raise on all processes if there is an error on one of them, or if the value (name, value) differs."""
+    """Raise on all processes if there is an error on one of them, or if the value (what it is, value) differs.
+
+    One reduction of three numbers, if all is well.
+    """
     if comm.size == 1:
         if error is not None:
             raise error
         return
     code = zlib.crc32(repr(value).encode())
-    mine = np.array([error is not None, code, -code], np.int64)
-    most = np.empty_like(mine)
+    mine, most = np.array([error is not None, code, -code], np.int64), np.empty(3, np.int64)
     comm.Allreduce(mine, most, op=_maximum())
     if most[0]:
         together(comm, lambda: _raise(error))

@@ -12,8 +12,8 @@ from .._backends.types import check_scalars, product_dtypes
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
-from .arrays import as_local, checked_output, current, module_of
-from .collective import agree
+from .arrays import array_module, as_local, checked_output, current, module_of
+from .collective import agree, checked_root
 from .matmul import matmul
 from .petsc import petsc_matrix
 from .plan import Plan
@@ -110,7 +110,7 @@ class DistributedArray:
 
         The result is on the host. Every process has to call this.
         """
-        local = self._plan.local()
+        root, local = checked_root(self.comm, root, "gather"), self._plan.local()
         parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)
         if parts is None:
             return None
@@ -217,18 +217,18 @@ class DistributedArray:
             local, target = self._operands(x, out, alpha, beta)
         except Exception as raised:
             error = raised
-        kind = None if local is None else (local.dtype.name, local.shape[1:])
-        agree(self.comm, error, ("matvec: the type of x and its columns", kind))
-        xp = module_of(self.device)
+        kind = None if local is None else ("matvec: the type of x and its columns", (local.dtype.name, local.shape[1:]))
+        agree(self.comm, error, kind)
         with self._lock, current(self.device):
+            result, xp = target, array_module(local)
             if conjugated:
-                before = None if target is None else xp.conjugate(target)
-                result = self._plan.product(xp.conjugate(local), before, np.conjugate(alpha), np.conjugate(beta))
+                local, alpha, beta = xp.conjugate(local), np.conjugate(alpha), np.conjugate(beta)
+                result = None if target is None else xp.conjugate(target)
+            elif target is not None and xp.may_share_memory(target, local):
+                local = local.copy(order="K")
+            result = self._plan.product(local, result, alpha, beta)
+            if conjugated:
                 result = xp.conjugate(result, out=result if target is None else target)
-            else:
-                if target is not None and xp.may_share_memory(target, local):
-                    local = local.copy(order="K")
-                result = self._plan.product(local, target, alpha, beta)
         if not isinstance(x, Vector):
             return result
         return Vector(result, self._rows, self.comm, self.device) if out is None else out

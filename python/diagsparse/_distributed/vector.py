@@ -150,6 +150,8 @@ def vector(
 
     def filled() -> Any:
         if not callable(fill):
+            if np.ndim(fill) or np.asarray(fill).dtype.kind not in "biufc":
+                raise TypeError(f"{who}: fill is {fill!r}, expected a number or a function")
             if dtype is not None:
                 return np.full(last - first, fill, dtype)
             kind = getattr(like, "dtype", None) or np.result_type(np.asarray(fill), np.float32)
@@ -157,6 +159,8 @@ def vector(
         local = np.array(fill(first, last), dtype)
         if local.ndim not in (1, 2) or len(local) != last - first:
             raise ValueError(f"{who}: fill({first}, {last}) has shape {local.shape}, expected {last - first} rows")
+        if local.dtype.kind not in "biufc":
+            raise TypeError(f"{who}: fill({first}, {last}) is an array of {local.dtype}, expected numbers")
         return local if local.dtype.kind in "fc" else local.astype(float)
 
     local = collective.together(comm, filled)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import host_dense
+
 
 def array_module(x: Any) -> Any:
     """Return the library of an array: numpy or cupy."""
@@ -33,11 +35,21 @@ def host(x: Any) -> Any:
 def as_local(x: Any, device: str) -> Any:
     """Return the rows of a vector as an array of the library of this device, without a copy if they are there."""
     if device == "cpu":
-        return np.asarray(x)
+        return host_dense.as_numpy(x, "matvec")
     cupy = _cupy()
     if isinstance(x, cupy.ndarray):
         return x
     return cupy.from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray) else cupy.asarray(x)
+
+
+def check_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, device: str) -> None:
+    """Raise TypeError or ValueError unless an array can receive the rows of a result."""
+    if device == "cpu":
+        host_dense.checked_output(out, shape, dtype, "matvec")
+    elif not isinstance(out, _cupy().ndarray):
+        raise TypeError(f"matvec: out is {type(out).__name__}, expected an array of CuPy")
+    elif out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"matvec: out is {out.dtype} {out.shape}, expected {dtype} {shape}")
 
 
 def _cupy() -> Any:

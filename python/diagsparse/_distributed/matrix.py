@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host_dense
 from .._backends.memory import human
 from .._backends.types import check_scalars, product_dtypes
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
-from .arrays import array_module, as_local, current, module_of
+from .arrays import array_module, as_local, check_output, current, module_of
 from .collective import agree
 from .matmul import matmul
 from .plan import Plan
@@ -236,6 +235,9 @@ class DistributedArray:
         first, last = self.column_range
         if isinstance(x, Vector) and x._rows != self._cols:
             raise ValueError(f"matvec: x has {x.shape} elements in other ranges than the columns of {self!r}")
+        for name, one in (("x", x), ("out", out)):
+            if isinstance(one, Vector) and one.device != self.device:
+                raise TypeError(f"matvec: {name} is on {one.device}, expected {self.device}")
         local = x.local if isinstance(x, Vector) else as_local(x, self.device)
         if local.ndim not in (1, 2) or len(local) != last - first:
             raise ValueError(f"matvec: x has shape {local.shape}, expected {last - first} rows, {first} to {last}")
@@ -250,7 +252,7 @@ class DistributedArray:
         if target is None and beta != 0:
             raise ValueError(f"matvec: beta={beta} needs out")
         if target is not None:
-            host_dense.checked_output(target, shape, result, "matvec")
+            check_output(target, shape, result, self.device)
         return local.astype(wanted, copy=False), target
 
     # ---- representations --------------------------------------------------------------------------

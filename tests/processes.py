@@ -1,9 +1,12 @@
 """Code that runs in a Python of its own: it may crash, hang, or need another environment."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
+
+import pytest
 
 
 def python(code, *, memory=None, timeout=60, **environment):
@@ -19,3 +22,17 @@ def python(code, *, memory=None, timeout=60, **environment):
     )  # fmt: skip
     assert done.returncode == 0, f"exit status {done.returncode}\n{done.stderr[-2000:]}"
     return done.stdout
+
+
+def mpiexec(processes, *arguments, timeout=300):
+    """Run Python in several processes of MPI, with these arguments; return the exit status and what they print.
+
+    Skip the test without mpi4py and mpiexec.
+    """
+    pytest.importorskip("mpi4py")
+    launcher = shutil.which("mpiexec") or pytest.skip("mpiexec is not installed")
+    done = subprocess.run(
+        [launcher, "-n", str(processes), sys.executable, "-W", "error", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout

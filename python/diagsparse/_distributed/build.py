@@ -15,7 +15,7 @@ from .collective import communicator, same, together
 from .columns import local_matrix
 from .exchange import chosen_engine
 from .matrix import DistributedArray
-from .ranges import Partition, checked_partition
+from .ranges import Partition, checked_partition, checked_shape
 
 _TAG = 7104
 
@@ -74,7 +74,7 @@ def from_rows(
     400.0
     """
     who, comm = "distributed.from_rows", communicator(comm)
-    m, n = together(comm, lambda: _checked_shape(shape, who))
+    m, n = together(comm, lambda: checked_shape(shape, who))
     rows = together(comm, lambda: checked_partition(row_ranges, m, comm.size, who))
     first, last = rows.range(comm.rank)
 
@@ -116,7 +116,7 @@ def from_local(
     local = together(comm, lambda: local_matrix(block))
     n = same(comm, local.shape[1], f"{who}: the number of columns")
     rows = Partition(np.cumsum([0, *comm.allgather(local.shape[0])]).tolist())
-    wanted = together(comm, lambda: shape and _checked_shape(shape, who))
+    wanted = together(comm, lambda: shape and checked_shape(shape, who))
     if wanted and wanted != (rows.rows, n):
         raise ValueError(f"{who}: the blocks are a {rows.rows} x {n} matrix, expected {wanted[0]} x {wanted[1]}")
     return _distributed(local, rows, n, comm, who, device, engine)
@@ -162,17 +162,6 @@ def from_global(
                 comm.send(whole[slice(*rows.range(p))], p, _TAG)  # one after another: a copy of one part at a time
         block = whole[slice(*rows.range(root))] if comm.size > 1 else whole
     return _distributed(block, rows, n, comm, who, device, engine)
-
-
-def _checked_shape(shape: Any, who: str) -> tuple[int, int]:
-    try:
-        m, n = shape
-    except (TypeError, ValueError):
-        raise TypeError(f"{who}: shape is {shape!r}, expected two integers (m, n)") from None
-    m, n = integer(m, f"{who}: shape"), integer(n, f"{who}: shape")
-    if m < 0 or n < 0:
-        raise ValueError(f"{who}: shape is {(m, n)}, expected two integers >= 0")
-    return m, n
 
 
 def _distributed(

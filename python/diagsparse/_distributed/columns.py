@@ -53,7 +53,7 @@ def composed(format: str, components: Sequence[SparseArray]) -> SparseArray:
     return FORMATS["qband"].array(convert(bands, "csr") + rest, offsets=bands.offsets.tolist())
 
 
-def offsets_of(component: SparseArray) -> np.ndarray | None:
+def offsets_of(component: SparseArray) -> Any:
     """Return the offsets of a matrix of diagonals, ascending; None for rows of indices."""
     if component.format == "csr":
         return None

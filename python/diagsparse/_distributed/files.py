@@ -113,11 +113,9 @@ def load(
                 low, high = min(low, b), max(min(low, b), high)
                 whole = columns.local_matrix(read(folder / _name(p)))
                 parts.append((low - first, columns.components(whole[low - a : high - a])))
-        blocks = zip(*(block for _, block in parts), strict=True)
-        starts = [start for start, _ in parts]
         found = []
-        for block in blocks:
-            placed = [columns.Placed(one, row, np.asarray) for row, one in zip(starts, block, strict=True)]
+        for blocks in zip(*(block for _, block in parts), strict=True):
+            placed = [columns.Placed(one, row, np.asarray) for (row, _), one in zip(parts, blocks, strict=True)]
             found.append(columns.put_together(placed, (last - first, n)))
         return columns.composed(index["format"], found)
 

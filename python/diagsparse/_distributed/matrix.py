@@ -14,6 +14,7 @@ from .._show import display
 from . import columns, drawing
 from .arrays import as_local, current, module_of
 from .collective import agree
+from .matmul import matmul
 from .plan import Plan
 from .ranges import Partition
 from .transpose import transposed
@@ -120,6 +121,44 @@ class DistributedArray:
             found.append(columns.put_together(placed, self.shape))
         return columns.composed(self.format, found)
 
+    def to_petsc(self) -> Any:
+        """Return the matrix as one of PETSc, for its solvers and those of SLEPc.
+
+        PETSc calls the products of this matrix on the memory of its own vectors; nothing is copied. The rows and
+        columns are distributed as here. Every process has to call this::
+
+            from petsc4py import PETSc
+
+            A = distributed.from_global(gallery.stencil(5, 100)).to_petsc()
+            x, b = A.createVecs()
+            b.set(1)
+            solver = PETSc.KSP().create(A.comm)
+            solver.setOperators(A)
+            solver.setType("cg")
+            solver.pc.setType("jacobi")
+            solver.solve(b, x)
+
+        Returns
+        -------
+        petsc4py.PETSc.Mat
+            Of type "python". It has products with the matrix, its transpose and its adjoint, the main diagonal, and
+            multiples of the matrix and of the identity added to it, which leave this matrix as it is. So there are all
+            solvers that need only products, and the Jacobi preconditioner.
+
+        Raises
+        ------
+        ImportError
+            If petsc4py is not installed.
+        TypeError
+            If PETSc's scalars cannot represent the values: for complex values, PETSc has to be configured with
+            ``--with-scalar-type=complex``.
+        ValueError
+            If PETSc's indices have 32 bits and the shape needs more.
+        """
+        from .petsc import petsc_matrix  # which needs petsc4py
+
+        return petsc_matrix(self)
+
     # ---- products ---------------------------------------------------------------------------------
     def matvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0) -> Any:
         """Return ``alpha D x + beta out`` for a distributed vector or block.
@@ -183,9 +222,7 @@ class DistributedArray:
         if isinstance(other, (Vector, np.ndarray)):
             return self.matvec(other)
         if isinstance(other, DistributedArray):
-            from .matmul import matmul  # which imports this class
-
-            return matmul(self, other)
+            return DistributedArray(matmul(self, other), self._rows, other._cols, self.comm, self.device, self.engine)
         return NotImplemented
 
     def diagonal(self) -> Vector:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -60,15 +60,14 @@ class Plan:
         self.comm, self.shape, self.dtype, self.format = comm, (rows.rows, cols.rows), block.dtype, block.format
         me, (first, last) = comm.rank, rows.range(comm.rank)
         self.own = own = cols.range(me)
-        block = columns.components(block)
-        clean = columns.interior(block, own) if comm.size > 1 else (0, last - first)
-        parts = [(a, b) for a, b in ((0, clean[0]), (clean[1], last - first)) if a < b]
-        self.needed = Ranges.all(columns.needed(one, a, b) for one in block for a, b in parts)
-        receives, sends, self.report = self._exchanges(block, rows, cols, clean, parts)
-        self.interior = self._pieces(
-            block, [clean] if clean[0] < clean[1] or not parts else [], Ranges([own[0]], [own[1]])
-        )
-        self.boundary = self._pieces(block, parts, self.needed)
+        parts = columns.components(block)
+        clean = columns.interior(parts, own) if comm.size > 1 else (0, last - first)
+        others = [(a, b) for a, b in ((0, clean[0]), (clean[1], last - first)) if a < b]
+        self.needed = Ranges.all(columns.needed(one, a, b) for one in parts for a, b in others)
+        receives, sends, self.report = self._exchanges(parts, rows, cols, clean, others)
+        inside = [clean] if clean[0] < clean[1] or not others else []
+        self.interior = self._pieces(parts, inside, Ranges([own[0]], [own[1]]))
+        self.boundary = self._pieces(parts, others, self.needed)
         self._messages = exchange_by(
             engine,
             comm,
@@ -144,18 +143,15 @@ class Plan:
 
     def _empty(self, x: Any) -> Any:
         count = sum(piece.rows.stop - piece.rows.start for piece in self.pieces)
-        order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
-        return module_of(self.device).empty((count, *x.shape[1:]), product_dtypes(self.dtype, x.dtype)[1], order)
+        return module_of(self.device).empty((count, *x.shape[1:]), product_dtypes(self.dtype, x.dtype)[1], _order(x))
 
     def _buffer(self, x: Any) -> Any:
         """Return memory for the elements that boundary rows need; that of the last product if it fits."""
         shape = (self.needed.size, *x.shape[1:])
-        order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
-        last = self._halo_of_last
+        last, order = self._halo_of_last, _order(x)
         if last is None or last.shape != shape or last.dtype != x.dtype or not last.flags[f"{order}_CONTIGUOUS"]:
-            self._halo_of_last = module_of(self.device).zeros(
-                shape, x.dtype, order
-            )  # where nothing is received, 0 is multiplied
+            # Elements that are not received are multiplied by zeros, so they must not be infinite.
+            self._halo_of_last = module_of(self.device).zeros(shape, x.dtype, order)
         return self._halo_of_last
 
     # ---- the rows as one matrix -------------------------------------------------------------------
@@ -171,3 +167,8 @@ class Plan:
             parts = [columns.Placed(one, piece.rows.start, piece.columns.element) for piece, one in placed]
             found.append(columns.put_together(parts, (rows, self.shape[1])))
         return columns.composed(self.format, found)
+
+
+def _order(x: Any) -> Literal["C", "F"]:
+    """Return the order of memory of a block of vectors."""
+    return "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"

@@ -1,8 +1,8 @@
 """Powers and Chebyshev series of a distributed matrix times a vector, with one exchange for several steps.
 
 A process that has the rows ``[a, b)`` of x, and those at a distance of up to ``s`` times the reach of the matrix on
-both sides, computes s steps without an exchange: in each step, the rows at its ends that need others become invalid. It also
-needs the rows of the matrix there. This halo of depth s saves s - 1 exchanges, and costs the products with the
+both sides, computes s steps without an exchange: in each step, the rows at its ends that need others become invalid. It
+also needs the rows of the matrix there. This halo of depth s saves s - 1 exchanges, and costs the products with the
 additional rows (J. Demmel, M. Hoemmen, M. Mohiyuddin, K. Yelick, *Avoiding communication in sparse matrix
 computations*, IPDPS 2008).
 """
@@ -240,7 +240,10 @@ def _checked(who: str, D: DistributedArray, x: Any, k: Any) -> int:
 
 
 def _recurrence(D: Any, x: Vector, alpha: Any, beta: Any, gamma: Any, c: Any, steps: int | None) -> Vector:
-    """Return the sum of ``c_j t_j``, or the last t, for ``t_{j+1} = alpha_j D t_j + beta_j t_j + gamma_j t_{j-1}``."""
+    """Return the sum of ``c_j t_j``, or the last ``t_j``, if c is None.
+
+    The vectors are ``t_0 = x`` and ``t_{j+1} = alpha_j D t_j + beta_j t_j + gamma_j t_{j-1}``.
+    """
     k = len(alpha)
     steps = deep_halo(D, k).steps if steps is None else integer(steps, "steps")
     steps = max(1, min(steps, k))

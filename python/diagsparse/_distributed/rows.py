@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._matrix.sparse_array import SparseArray
 from . import columns
-from .matrix import DistributedArray
 from .ranges import Ranges
+
+DistributedArray: TypeAlias = Any  # of a module above
 
 _TAG = 7105
 

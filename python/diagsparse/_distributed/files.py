@@ -37,7 +37,8 @@ def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
 
     Notes
     -----
-    The files are NumPy archives (`.npz`), each of which `diagsparse.read` can read, too. Every process has to call this.
+    The files are NumPy archives (`.npz`), each of which `diagsparse.read` can read, too. Every process has to call
+    this.
 
     Examples
     --------

@@ -40,8 +40,8 @@ def cg(
     maxiter : int, optional
         Largest number of iterations, by default ``10 n``.
     M : callable, DistributedArray or "jacobi", optional
-        The preconditioner, an approximation of the inverse of D: ``M(r)`` or ``M @ r`` returns a vector. ``"jacobi"`` is
-        the inverse of the main diagonal.
+        The preconditioner, an approximation of the inverse of D: ``M(r)`` or ``M @ r`` returns a vector. ``"jacobi"``
+        is the inverse of the main diagonal.
     callback : callable, optional
         Called as ``callback(x)`` after each iteration, on all processes.
 

@@ -24,8 +24,8 @@ def halos(halos: Sequence[Halo]) -> tuple[str, str]:
     """Return a drawing of the elements of x that each process has and receives, and its caption.
 
     The first line is all of x, in one colour for each process that has a part of it, if there are not too many of them.
-    It is followed by a line for each process: the elements that it has in grey, and those that it receives in the colour
-    of the process they come from.
+    It is followed by a line for each process: the elements that it has in grey, and those that it receives in the
+    colour of the process they come from.
     """
     shown, (_, n) = halos[:_MOST], halos[0].shape if halos else (0, 0)
     if not n:

@@ -11,8 +11,6 @@ from cases import case, rng_of
 from diagsparse import distributed
 from diagsparse._distributed.ranges import Partition, Ranges, checked_partition, covered, runs_of
 
-pytestmark = pytest.mark.quick
-
 
 def is_normal(ranges):
     """Return whether no range is empty, and no two of them touch."""
@@ -114,7 +112,7 @@ def by_single_rows(offsets, shape, rows, cols):
 
 
 def test_halos_are_those_of_all_rows():
-    for seed in range(250):
+    for seed in range(100):
         rng = rng_of("halos", seed)
         m, processes = int(rng.integers(1, 70)), int(rng.choice([1, 2, 3, 4, 7, 16, 64]))
         n = m if rng.random() < 0.6 else int(rng.integers(1, 70))
@@ -140,6 +138,7 @@ def test_halos_are_those_of_all_rows():
             assert forecast.nbytes == sum(h.send_nbytes for h in forecast)
 
 
+@pytest.mark.quick
 def test_what_one_process_receives_another_sends():
     n = 3000
     forecast = distributed.halo([1 - n, -1024, -1, 0, 1, 2, 777, n - 1], (n, n), 37)
@@ -158,6 +157,7 @@ def test_huge_matrices_cost_as_much_as_small_ones():
     assert forecast[999].exchanges[0].receive == [(0, 1)]
 
 
+@pytest.mark.quick
 def test_text_dictionary_and_drawing():
     forecast = distributed.halo([-10, -1, 0, 1, 10], (100, 100), 4)
     lines = str(forecast).splitlines()
@@ -191,6 +191,7 @@ def test_text_dictionary_and_drawing():
     assert "the first 64 of 100 processes" in distributed.halo([1], (200, 200), 100)._repr_html_()
 
 
+@pytest.mark.quick
 def test_nothing_to_exchange():
     for forecast in (
         distributed.halo([], (10, 10), 3),
@@ -204,6 +205,7 @@ def test_nothing_to_exchange():
         assert str(forecast) and str(forecast[0]) and forecast._repr_html_() and json.dumps(forecast.to_dict())
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("offsets", "shape", "options", "error", "message"),
     [

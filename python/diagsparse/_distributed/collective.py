@@ -29,7 +29,7 @@ def communicator(comm: Any = None) -> Any:
                 f'diagsparse.distributed needs mpi4py and an MPI library: pip install "diagsparse[mpi]" ({error})'
             ) from None
         comm = MPI.COMM_WORLD
-    if comm.size > 1 and sys.excepthook is not _abort:
+    if comm.size > 1 and _abort.after is None:  # once: a later hook may call this one
         _abort.after, sys.excepthook, _abort.comm = sys.excepthook, _abort, comm
     return comm
 
@@ -54,9 +54,10 @@ _abort = _Abort()
 
 
 def together(comm: Any, function: Callable[[], R]) -> R:
-    """Call a function on all processes; if it raises on some of them, raise on all, with the message of the first.
+    """Call a function on all processes; if it raises on some of them, raise on all.
 
-    Every process has to call this, and the function must not communicate.
+    Those without an error of their own raise the first one of the others, with its message. Every process has to call
+    this, and the function must not communicate.
     """
     result, error = None, None
     try:
@@ -87,14 +88,16 @@ def same(comm: Any, value: R, what: str) -> R:
 
 
 def agree(comm: Any, error: Exception | None, value: tuple[str, Any] | None) -> None:
-    """Raise on all processes if there is an error on one of them, or if the value (name, value) differs."""
+    """Raise on all processes if there is an error on one of them, or if the value (what it is, value) differs.
+
+    One reduction of three numbers, if all is well.
+    """
     if comm.size == 1:
         if error is not None:
             raise error
         return
     code = zlib.crc32(repr(value).encode())
-    mine = np.array([error is not None, code, -code], np.int64)
-    most = np.empty_like(mine)
+    mine, most = np.array([error is not None, code, -code], np.int64), np.empty(3, np.int64)
     comm.Allreduce(mine, most, op=_maximum())
     if most[0]:
         together(comm, lambda: _raise(error))

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import host_dense
 from .._backends.memory import human
-from .._backends.types import product_dtypes
+from .._backends.types import check_scalars, product_dtypes
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
-from .arrays import as_local, current, module_of
+from .arrays import array_module, as_local, current, module_of
 from .collective import agree
 from .matmul import matmul
 from .plan import Plan
@@ -197,14 +198,7 @@ class DistributedArray:
         >>> D.matvec(x, out=y, alpha=2, beta=1).gather()
         array([12., 10., 10., 10., 12.])
         """
-        local, target = self._checked(x, out, beta)
-        with self._lock, current(self.device):
-            result = self._plan.product(local, target, alpha, beta)
-        return (
-            (out if out is not None else Vector(result, self._rows, self.comm, self.device))
-            if isinstance(x, Vector)
-            else result
-        )
+        return self._multiply(x, out, alpha, beta, conjugated=False)
 
     def rmatvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0) -> Any:
         """Return ``alpha D.H x + beta out``, the product with the adjoint.
@@ -214,16 +208,12 @@ class DistributedArray:
         """
         if self.dtype.kind != "c":
             return self.T.matvec(x, out=out, alpha=alpha, beta=beta)
-        before = None if out is None else out.conj() if beta else out.copy()
-        result = self.T.matvec(np.conjugate(x), out=before, alpha=np.conj(alpha), beta=np.conj(beta))
-        return np.conjugate(result, out=out)
+        return self.T._multiply(x, out, alpha, beta, conjugated=True)
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, (Vector, np.ndarray)):
-            return self.matvec(other)
         if isinstance(other, DistributedArray):
             return DistributedArray(matmul(self, other), self._rows, other._cols, self.comm, self.device, self.engine)
-        return NotImplemented
+        return self.matvec(other)  # which raises on all processes if one of them has something else
 
     def diagonal(self) -> Vector:
         """Return the main diagonal of a square matrix, as a distributed vector; raise ValueError for others."""
@@ -233,17 +223,30 @@ class DistributedArray:
         values = self._plan.local().diagonal(first)[: last - first]
         return Vector(module_of(self.device).array(values), self._rows, self.comm, self.device)
 
-    def _checked(self, x: Any, out: Any, beta: complex) -> tuple[Any, Any]:
-        """Return the local arrays of the operands."""
+    def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, conjugated: bool) -> Any:
+        """Return ``alpha D x + beta out``, with the conjugate of D if `conjugated` is true."""
         error, local, target = None, None, None
         try:
-            local, target = self._operands(x, out, beta)
+            local, target = self._operands(x, out, alpha, beta)
         except Exception as raised:
             error = raised
-        agree(self.comm, error, ("block of columns", local.shape[1:]) if local is not None else None)
-        return local, target
+        kind = None if local is None else ("matvec: the type of x and its columns", (local.dtype.name, local.shape[1:]))
+        agree(self.comm, error, kind)
+        with self._lock, current(self.device):
+            result, xp = target, array_module(local)
+            if conjugated:
+                local, alpha, beta = xp.conjugate(local), np.conjugate(alpha), np.conjugate(beta)
+                result = None if target is None else xp.conjugate(target)
+            elif target is not None and xp.may_share_memory(target, local):
+                local = local.copy(order="K")
+            result = self._plan.product(local, result, alpha, beta)
+            if conjugated:
+                result = xp.conjugate(result, out=result if target is None else target)
+        if not isinstance(x, Vector):
+            return result
+        return Vector(result, self._rows, self.comm, self.device) if out is None else out
 
-    def _operands(self, x: Any, out: Any, beta: complex) -> tuple[Any, Any]:
+    def _operands(self, x: Any, out: Any, alpha: Any, beta: Any) -> tuple[Any, Any]:
         first, last = self.column_range
         if isinstance(x, Vector) and x._rows != self._cols:
             raise ValueError(f"matvec: x has {x.shape} elements in other ranges than the columns of {self!r}")
@@ -257,10 +260,11 @@ class DistributedArray:
         target = out.local if isinstance(out, Vector) else out
         wanted, result = product_dtypes(self.dtype, local.dtype)
         shape = (self.row_range[1] - self.row_range[0], *local.shape[1:])
+        check_scalars(result, alpha, beta, "matvec")
         if target is None and beta != 0:
             raise ValueError(f"matvec: beta={beta} needs out")
-        if target is not None and (target.shape != shape or target.dtype != result):
-            raise ValueError(f"matvec: out is {target.dtype} {target.shape}, expected {result} {shape}")
+        if target is not None:
+            host_dense.checked_output(target, shape, result, "matvec")
         return local.astype(wanted, copy=False), target
 
     # ---- representations --------------------------------------------------------------------------

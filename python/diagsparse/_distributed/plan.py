@@ -132,11 +132,13 @@ class Plan:
             out = self._empty(x)
         halo = self._buffer(x)
         pending = self._messages.start(x, halo)
-        for piece in self.interior:
-            piece.multiply(x, out, alpha, beta)
-        for to, of in self._kept:
-            halo[to] = x[of]
-        self._messages.finish(pending, halo)
+        try:
+            for piece in self.interior:
+                piece.multiply(x, out, alpha, beta)
+            for to, of in self._kept:
+                halo[to] = x[of]
+        finally:
+            self._messages.finish(pending, halo)  # after an error, too: the next product must not receive them
         for piece in self.boundary:
             piece.multiply(halo, out, alpha, beta)
         return out

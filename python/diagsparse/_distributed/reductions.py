@@ -75,7 +75,8 @@ def _blocks(reduction: Reduction, arrays: list[Any]) -> Any:
     blocks = [xp.ascontiguousarray(a).reshape(-1, min(count, _BLOCK), *a.shape[1:]) for a in arrays]
     if arrays[0].ndim == 2:  # columns in front, so that each sum is over contiguous elements, as for one column
         blocks = [xp.ascontiguousarray(b.transpose(0, 2, 1)) for b in blocks]
-    return _kernel(reduction.on_gpu, len(arrays))(*blocks, axis=-1).get()
+    expression = reduction.on_gpu if arrays[0].dtype.kind == "c" else reduction.on_gpu.replace("conj(x)", "x")
+    return _kernel(expression, len(arrays))(*blocks, axis=-1).get()
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 R = TypeVar("R")
 
 #: Errors of one process are raised by all others as the nearest of these, with the message of that process.
-_RAISED = (ValueError, TypeError, MemoryError, NotImplementedError)
+_RAISED = (ValueError, TypeError, MemoryError, NotImplementedError, OSError)
 
 
 def communicator(comm: Any = None) -> Any:

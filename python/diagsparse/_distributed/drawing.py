@@ -24,8 +24,8 @@ def halos(halos: Sequence[Halo]) -> tuple[str, str]:
     """Return a drawing of the elements of x that each process has and receives, and its caption.
 
     The first line is all of x, in one colour for each process that has a part of it, if there are not too many of them.
-    It is followed by a line for each process: the elements that it has in grey, and those that it receives in the colour
-    of the process they come from.
+    It is followed by a line for each process: the elements that it has in grey, and those that it receives in the
+    colour of the process they come from.
     """
     shown, (_, n) = halos[:_MOST], halos[0].shape if halos else (0, 0)
     if not n:
@@ -51,8 +51,9 @@ def halos(halos: Sequence[Halo]) -> tuple[str, str]:
         y = top + line * _LINE
         body.append(_text(_NAMES - 6, y + 11, str(one.process)))
         body.append(_text(width, y + 11, human(one.receive_nbytes)))
-        body.append(_rect(*one.column_range, n, y, GREY))
-        body += [_rect(a, b, n, y, color_of(e.peer)) for e in one.exchanges for a, b in e.receive]
+        bars = [(one.column_range, GREY)]
+        bars += [(part, color_of(e.peer)) for e in one.exchanges for part in e.receive]
+        body += [_rect(a, b, n, y, color) for (a, b), color in bars]
     caption = (
         "grey: the elements of x that a process has; colours: those that it receives, by the process they come from"
     )

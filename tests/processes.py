@@ -2,11 +2,20 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
+
+# One thread for each process; and Open MPI starts more processes than there are cores, as root as well.
+OF_MPI = {
+    "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}  # fmt: skip
 
 
 def python(code, *, memory=None, timeout=60, **environment):
@@ -27,12 +36,25 @@ def python(code, *, memory=None, timeout=60, **environment):
 def mpiexec(processes, *arguments, timeout=300):
     """Run Python in several processes of MPI, with these arguments; return the exit status and what they print.
 
-    Skip the test without mpi4py and mpiexec.
+    After `timeout` seconds, end all of them: that is an AssertionError. Skip the test without mpi4py and mpiexec.
     """
     pytest.importorskip("mpi4py")
-    launcher = shutil.which("mpiexec") or pytest.skip("mpiexec is not installed")
-    done = subprocess.run(
+    launcher = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if launcher is None:
+        pytest.skip("mpiexec is not installed")
+    started = subprocess.Popen(
         [launcher, "-n", str(processes), sys.executable, "-W", "error", *map(str, arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, check=False,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        env=os.environ | OF_MPI,
     )  # fmt: skip
-    return done.returncode, done.stdout
+    try:
+        printed, _ = started.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        started.terminate()  # mpiexec ends its processes, which are in groups of their own
+        try:
+            printed, _ = started.communicate(timeout=10)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
+        raise AssertionError(f"{processes} processes did not end within {timeout} s\n{printed[-2000:]}") from None
+    return started.returncode, printed

@@ -9,9 +9,6 @@ import threading
 from collections import defaultdict, deque
 
 import numpy as np
-import pytest
-
-from diagsparse._distributed import collective
 
 PATIENCE = 60  # seconds
 
@@ -140,20 +137,9 @@ class Communicator:
         return pickle.loads(self._world.together(self.rank, pickle.dumps(value))[root])
 
     def alltoall(self, values):
-        assert len(values) == self.size
-        return [
-            pickle.loads(one[self.rank]) for one in self._world.together(self.rank, list(map(pickle.dumps, values)))
-        ]
+        sent = self._world.together(self.rank, [pickle.dumps(value) for value in values])
+        return [pickle.loads(one[self.rank]) for one in sent]
 
     def Allreduce(self, values, result, op):
         assert op == "maximum"
         np.max(self._world.together(self.rank, values.copy()), axis=0, out=result)
-
-
-@pytest.fixture
-def ranks(monkeypatch):
-    """Let the package use these communicators, without mpi4py; the value is `run`."""
-    monkeypatch.setattr(collective, "_maximum", lambda: "maximum")
-    monkeypatch.setattr("sys.excepthook", lambda *error: None)
-    monkeypatch.setattr(collective._abort, "after", None)
-    return run

@@ -184,7 +184,7 @@ def test_text_dictionary_and_drawing():
         ],
     }  # fmt: skip
 
-    for shown, bars in ((forecast, 4 + 10), (one, 4 + 3)):
+    for shown, bars in ((forecast, 4 + 4 + 6), (one, 4 + 1 + 2)):
         html = shown._repr_html_()
         drawing = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
         assert len([e for e in drawing.iter() if e.tag.endswith("rect")]) == bars

@@ -2,25 +2,62 @@
 
 import every_process
 import pytest
-from every_process import DTYPES, FORMATS, SPLITS
-from ranks import ranks  # noqa: F401
-
-import diagsparse as ds
+from every_process import DTYPES, FORMATS, SHAPES, SPLITS
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    ds.set_num_threads(1)
-
-
-@pytest.mark.parametrize("size", [1, 5, 16])
+@pytest.mark.parametrize("size", [1, 3, 5])
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format(ranks, size, format, tmp_path):
-    for i, dtype in enumerate(DTYPES):
-        ranks(size, every_process.everything, format, dtype, SPLITS[i], tmp_path)
+    """The types and splits of the rows differ from one number of processes to the next."""
+    which = FORMATS.index(format) + size // 2
+    for dtype, kind in ((DTYPES[which % 4], SPLITS[which % 3]), (DTYPES[(which + 2) % 4], "one row for most")):
+        ranks(size, every_process.everything, format, dtype, kind, tmp_path)
 
 
+@pytest.mark.parametrize("size", [16, 64])
 @pytest.mark.parametrize("format", FORMATS)
-def test_64_processes(ranks, format, tmp_path):
-    for i in range(2):
-        ranks(64, every_process.everything, format, "complex64", SPLITS[3 * i], tmp_path, True)
+def test_many_processes(ranks, size, format, tmp_path):
+    which = FORMATS.index(format) + (size == 64)
+    ranks(
+        size, every_process.everything, format, DTYPES[which % 4], SPLITS[which % 4], tmp_path, SHAPES[:2], size == 64
+    )
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("size", [2, 7, 30])
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_all_splits(ranks, size, format, dtype, tmp_path):
+    for kind in SPLITS:
+        ranks(size, every_process.everything, format, dtype, kind, tmp_path)
+
+
+@pytest.mark.parametrize("size", [1, 4, 13])
+def test_products_of_two_formats(ranks, size):
+    for i, first in enumerate(FORMATS):
+        for j, second in enumerate(FORMATS):
+            dtype, kind = DTYPES[(i + j) % 4], SPLITS[(i + 2 * j + size) % 4]
+            ranks(size, every_process.of_two_formats, (first, second), dtype, kind)
+
+
+@pytest.mark.parametrize("size", [1, 4, 13])
+def test_recurrences(ranks, size):
+    for i, format in enumerate(FORMATS):
+        ranks(size, every_process.recurrences, format, DTYPES[1 + 2 * (i % 2)], SPLITS[(i + size) % 4])
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 40])
+def test_reductions(ranks, size):
+    for kind in SPLITS:
+        ranks(size, every_process.reductions, kind)
+
+
+@pytest.mark.parametrize("size", [1, 5, 64])
+def test_solvers(ranks, size):
+    for i, format in enumerate(FORMATS):
+        ranks(size, every_process.solvers, format, DTYPES[i % 4], SPLITS[i % 4])
+
+
+def test_arithmetic(ranks):
+    for size in (1, 3, 40):
+        ranks(size, every_process.arithmetic)

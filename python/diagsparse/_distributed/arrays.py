@@ -32,24 +32,24 @@ def host(x: Any) -> Any:
     return x if isinstance(x, (np.ndarray, np.generic)) else x.get()
 
 
-def as_local(x: Any, device: str) -> Any:
+def as_local(x: Any, device: str, who: str) -> Any:
     """Return the rows of a vector as an array of the library of this device, without a copy if they are there."""
     if device == "cpu":
-        return host_dense.as_numpy(x, "matvec")
+        return host_dense.as_numpy(x, who)
     cupy = _cupy()
     if isinstance(x, cupy.ndarray):
         return x
     return cupy.from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray) else cupy.asarray(x)
 
 
-def check_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, device: str) -> None:
-    """Raise TypeError or ValueError unless an array can receive the rows of a result."""
+def checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, device: str, who: str) -> None:
+    """Raise ValueError or TypeError unless `out` is an array on this device for a result of this shape and dtype."""
     if device == "cpu":
-        host_dense.checked_output(out, shape, dtype, "matvec")
-    elif not isinstance(out, _cupy().ndarray):
-        raise TypeError(f"matvec: out is {type(out).__name__}, expected an array of CuPy")
-    elif out.shape != shape or out.dtype != dtype:
-        raise ValueError(f"matvec: out is {out.dtype} {out.shape}, expected {dtype} {shape}")
+        host_dense.checked_output(out, shape, dtype, who)
+        return
+    if not isinstance(out, _cupy().ndarray):
+        raise TypeError(f"{who}: out is {type(out).__name__}, expected an array of CuPy")
+    host_dense.check_output(out.shape, out.dtype, shape, dtype, who)
 
 
 def _cupy() -> Any:

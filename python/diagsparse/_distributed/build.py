@@ -116,9 +116,12 @@ def from_local(
     local = together(comm, lambda: local_matrix(block))
     n = same(comm, local.shape[1], f"{who}: the number of columns")
     rows = Partition(np.cumsum([0, *comm.allgather(local.shape[0])]).tolist())
-    wanted = together(comm, lambda: shape and checked_shape(shape, who))
-    if wanted and wanted != (rows.rows, n):
-        raise ValueError(f"{who}: the blocks are a {rows.rows} x {n} matrix, expected {wanted[0]} x {wanted[1]}")
+
+    def check() -> None:
+        if shape is not None and (wanted := checked_shape(shape, who)) != (rows.rows, n):
+            raise ValueError(f"{who}: the blocks are a {rows.rows} x {n} matrix, expected {wanted[0]} x {wanted[1]}")
+
+    together(comm, check)
     return _distributed(local, rows, n, comm, who, device, engine)
 
 
@@ -152,6 +155,7 @@ def from_global(
         return rank, local_matrix(A) if comm.rank == rank else None
 
     root, whole = together(comm, checked)
+    same(comm, root, f"{who}: root")
     m, n = comm.bcast(None if whole is None else whole.shape, root)
     rows = together(comm, lambda: checked_partition(row_ranges, m, comm.size, who))
     if whole is None:

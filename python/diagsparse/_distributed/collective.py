@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._backends.arguments import integer
+
 R = TypeVar("R")
 
 #: Errors of one process are raised by all others as the nearest of these, with the message of that process.
@@ -85,6 +87,13 @@ def same(comm: Any, value: R, what: str) -> R:
         if other != values[0]:
             raise ValueError(f"{what} differs: {values[0]} on process 0, {other} on process {rank}")
     return value
+
+
+def checked_root(comm: Any, root: int | None, who: str) -> int | None:
+    """Return the rank of a process, or None for all of them; raise ValueError or TypeError for anything else."""
+    if root is not None and not 0 <= (root := integer(root, f"{who}: root")) < comm.size:
+        raise ValueError(f"{who}: root={root}, expected 0 to {comm.size - 1}, or None")
+    return root
 
 
 def agree(comm: Any, error: Exception | None, value: tuple[str, Any] | None) -> None:

@@ -10,11 +10,7 @@ from .._show.cells import GREY, color_of, svg
 
 Halo: TypeAlias = Any  # of the module above
 
-_NAMES, _BAR, _BYTES = (
-    52,
-    380,
-    64,
-)  # widths: of the processes on the left, of all elements of x, of the bytes on the right
+_NAMES, _BAR, _BYTES = 52, 380, 64  # widths: of the processes on the left, of all of x, of the bytes on the right
 _LINE, _TEXT = 16, 13  # height of the line of a process, and of a line of text
 _SLIMMEST = 2.5  # width of a range that is too short to be seen at its scale
 _MOST = 64  # processes that are drawn
@@ -51,12 +47,10 @@ def halos(halos: Sequence[Halo]) -> tuple[str, str]:
         y = top + line * _LINE
         body.append(_text(_NAMES - 6, y + 11, str(one.process)))
         body.append(_text(width, y + 11, human(one.receive_nbytes)))
-        bars = [(one.column_range, GREY)]
-        bars += [(part, color_of(e.peer)) for e in one.exchanges for part in e.receive]
-        body += [_rect(a, b, n, y, color) for (a, b), color in bars]
-    caption = (
-        "grey: the elements of x that a process has; colours: those that it receives, by the process they come from"
-    )
+        first, last = one.column_range
+        body.append(_rect(first, last, n, y, GREY))
+        body += [_rect(a, b, n, y, color_of(e.peer)) for e in one.exchanges for a, b in e.receive]
+    caption = "grey: elements of x that a process has; colours: those that it receives, by the process they come from"
     if len(halos) > len(shown):
         caption += f"; the first {len(shown)} of {len(halos)} processes"
     return svg(width, height, "".join(body), "halo"), caption

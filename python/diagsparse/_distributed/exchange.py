@@ -112,7 +112,8 @@ class PinnedExchange(MpiExchange):
     engine = "pinned"
 
     def start(self, x: Any, halo: Any) -> list[Message]:
-        cupy, pending = array_module(x), []
+        cupy = array_module(x)
+        pending: list[Message] = []
         for peer, selection in self.receives:
             message = _pinned(cupy, (selection.size, *halo.shape[1:]), halo.dtype)
             pending.append((self.comm.Irecv(_bytes(message), peer, _TAG), selection, message))
@@ -170,7 +171,8 @@ class NcclExchange(MpiExchange):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._nccl, self._stream = nccl_communicator(self.comm), None
+        self._nccl: Any = nccl_communicator(self.comm)
+        self._stream: Any = None
 
     def start(self, x: Any, halo: Any) -> list[Message]:
         from nccl.core import group

@@ -95,14 +95,8 @@ def load(
     these, too, while it reads. Every process has to call this.
     """
     who, comm, folder = "distributed.load", communicator(comm), Path(path)
-    index = together(comm, lambda: json.loads((folder / _INDEX).read_text()))
-
-    def checked() -> Any:
-        if index.get("version") != _VERSION:
-            raise ValueError(f"{who}: {folder / _INDEX} has version {index.get('version')}, expected {_VERSION}")
-        return checked_partition(row_ranges, index["shape"][0], comm.size, who)
-
-    rows = together(comm, checked)
+    index = together(comm, lambda: _read_index(folder / _INDEX, who))
+    rows = together(comm, lambda: checked_partition(row_ranges, index["shape"][0], comm.size, who))
     first, last = rows.range(comm.rank)
 
     def own_rows() -> Any:
@@ -113,6 +107,11 @@ def load(
             if low < high or (not parts and p == len(borders) - 2):
                 low, high = min(low, b), max(min(low, b), high)
                 whole = columns.local_matrix(read(folder / _name(p)))
+                if (whole.format, whole.shape) != (index["format"], (b - a, n)):
+                    raise ValueError(
+                        f"{who}: {folder / _name(p)} has a {whole.shape[0]} x {whole.shape[1]} {whole.format}_array, "
+                        f"expected a {b - a} x {n} {index['format']}_array"
+                    )
                 parts.append((low - first, columns.components(whole[low - a : high - a])))
         found = []
         for blocks in zip(*(block for _, block in parts), strict=True):
@@ -122,6 +121,17 @@ def load(
 
     same(comm, index["borders"], f"{who}: the ranges of rows in {folder}")
     return _distributed(together(comm, own_rows), rows, index["shape"][1], comm, who, device, engine)
+
+
+def _read_index(path: Path, who: str) -> dict[str, Any]:
+    try:
+        index = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{who}: {path}: {error}") from None
+    version = index.get("version") if isinstance(index, dict) else None
+    if version != _VERSION:
+        raise ValueError(f"{who}: {path} has version {version}, expected {_VERSION}")
+    return dict(index)
 
 
 def _name(process: int) -> str:

@@ -12,9 +12,10 @@ from .._backends.types import check_scalars, product_dtypes
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
-from .arrays import array_module, as_local, check_output, current, module_of
-from .collective import agree
+from .arrays import array_module, as_local, checked_output, current, module_of
+from .collective import agree, checked_root
 from .matmul import matmul
+from .petsc import petsc_matrix
 from .plan import Plan
 from .ranges import Partition
 from .transpose import transposed
@@ -111,7 +112,7 @@ class DistributedArray:
 
         The result is on the host. Every process has to call this.
         """
-        local = self._plan.local()
+        root, local = checked_root(self.comm, root, "gather"), self._plan.local()
         parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)
         if parts is None:
             return None
@@ -155,8 +156,6 @@ class DistributedArray:
         ValueError
             If PETSc's indices have 32 bits and the shape needs more.
         """
-        from .petsc import petsc_matrix  # which needs petsc4py
-
         return petsc_matrix(self)
 
     # ---- products ---------------------------------------------------------------------------------
@@ -211,7 +210,8 @@ class DistributedArray:
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, DistributedArray):
-            return DistributedArray(matmul(self, other), self._rows, other._cols, self.comm, self.device, self.engine)
+            C = matmul(self, other)
+            return DistributedArray(C, self._rows, other._cols, self.comm, self.device, self.engine)
         return self.matvec(other)  # which raises on all processes if one of them has something else
 
     def diagonal(self) -> Vector:
@@ -224,7 +224,9 @@ class DistributedArray:
 
     def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, conjugated: bool) -> Any:
         """Return ``alpha D x + beta out``, with the conjugate of D if `conjugated` is true."""
-        error, local, target = None, None, None
+        error: Exception | None = None
+        local: Any = None
+        target: Any = None
         try:
             local, target = self._operands(x, out, alpha, beta)
         except Exception as raised:
@@ -252,7 +254,7 @@ class DistributedArray:
         for name, one in (("x", x), ("out", out)):
             if isinstance(one, Vector) and one.device != self.device:
                 raise TypeError(f"matvec: {name} is on {one.device}, expected {self.device}")
-        local = x.local if isinstance(x, Vector) else as_local(x, self.device)
+        local = x.local if isinstance(x, Vector) else as_local(x, self.device, "matvec")
         if local.ndim not in (1, 2) or len(local) != last - first:
             raise ValueError(f"matvec: x has shape {local.shape}, expected {last - first} rows, {first} to {last}")
         if out is not None and isinstance(out, Vector) != isinstance(x, Vector):
@@ -266,7 +268,7 @@ class DistributedArray:
         if target is None and beta != 0:
             raise ValueError(f"matvec: beta={beta} needs out")
         if target is not None:
-            check_output(target, shape, result, self.device)
+            checked_output(target, shape, result, self.device, "matvec")
         return local.astype(wanted, copy=False), target
 
     # ---- representations --------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-DistributedArray: TypeAlias = Any  # of the module above
+DistributedArray: TypeAlias = Any  # of a module above
 
 
 def petsc_matrix(D: DistributedArray) -> Any:

@@ -51,6 +51,9 @@ class Plan:
         Up to two, over the same columns.
     report : Halo
         What is exchanged.
+    reach : (int, int)
+        How far below and above the main diagonal of the whole matrix the diagonals of these rows are; (0, 0) for csr
+        and qband.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class Plan:
         me, (first, last) = comm.rank, rows.range(comm.rank)
         self.own = own = cols.range(me)
         parts = columns.components(block)
+        self.reach = _reach(parts, first)
         clean = columns.interior(parts, own) if comm.size > 1 else (0, last - first)
         others = [(a, b) for a, b in ((0, clean[0]), (clean[1], last - first)) if a < b]
         self.needed = Ranges.all(columns.needed(one, a, b) for one in parts for a, b in others)
@@ -169,6 +173,11 @@ class Plan:
             parts = [columns.Placed(one, piece.rows.start, piece.columns.element) for piece, one in placed]
             found.append(columns.put_together(parts, (rows, self.shape[1])))
         return columns.composed(self.format, found)
+
+
+def _reach(block: Block, first: int) -> tuple[int, int]:
+    k = columns.offsets_of(block[0]) if len(block) == 1 else None
+    return (0, 0) if k is None or not len(k) else (max(0, first - int(k.min())), max(0, int(k.max()) - first))
 
 
 def _order(x: Any) -> Literal["C", "F"]:

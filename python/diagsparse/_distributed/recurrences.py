@@ -16,7 +16,6 @@ import numpy as np
 
 from .._backends.arguments import integer
 from .._products.products import plan_matvec
-from . import columns
 from .arrays import array_module
 from .collective import together
 from .exchange import exchange_by
@@ -27,6 +26,7 @@ from .vector import Vector
 
 _LATENCY, _BANDWIDTH = 5e-6, 5e9  # seconds of an exchange between machines, and bytes per second that a process reads
 _DEEPEST = 32
+_BY_DIAGONALS = ("dia", "hm", "mdia")  # formats whose offsets tell how far an element of x reaches
 
 
 @dataclass(frozen=True)
@@ -81,18 +81,14 @@ def deep_halo(D: DistributedArray, k: int, *, latency: float = _LATENCY, bandwid
     'one process exchanges nothing'
     """
     k = integer(k, "distributed.deep_halo: k")
-    mine = columns.components(D._plan.local())
-    offsets = columns.offsets_of(mine[0]) if len(mine) == 1 else None
-    below, above = _reach(D, offsets)
-    rows, nbytes = D.row_range[1] - D.row_range[0], D.nbytes
-    found = D.comm.allgather((offsets is not None, below, above, rows, nbytes))
     if D.comm.size == 1:
         return DeepHalo(max(k, 1), 0, "one process exchanges nothing")
-    if not all(by_diagonals for by_diagonals, *_ in found):
+    if D.format not in _BY_DIAGONALS:
         return DeepHalo(1, 0, f"the reach of {D.format}_array is not known")
-    below, above = max(one[1] for one in found), max(one[2] for one in found)
-    fewest = min((one[3] for one in found if one[3]), default=0)
-    per_row = max(one[4] / max(1, one[3]) for one in found)
+    found = D.comm.allgather((*D._plan.reach, D.row_range[1] - D.row_range[0], D.nbytes))
+    below, above = max(one[0] for one in found), max(one[1] for one in found)
+    fewest = min((rows for _, _, rows, _ in found if rows), default=0)
+    per_row = max(nbytes / max(1, rows) for _, _, rows, nbytes in found)
 
     def seconds(s: int) -> float:
         return latency * -(-k // s) + -(-k // s) * _extra(s, below, above) * per_row / bandwidth
@@ -114,13 +110,6 @@ def deep_halo(D: DistributedArray, k: int, *, latency: float = _LATENCY, bandwid
 def _extra(steps: int, below: int, above: int) -> int:
     """Return the additional rows of some steps: after each, `below` and `above` fewer are valid."""
     return (below + above) * steps * (steps - 1) // 2
-
-
-def _reach(D: DistributedArray, offsets: Any) -> tuple[int, int]:
-    if offsets is None or not len(offsets):
-        return 0, 0
-    k = offsets - D.row_range[0]
-    return int(max(0, -k.min())), int(max(0, k.max()))
 
 
 def power_multiply(D: DistributedArray, x: Vector, k: int, *, steps: int | None = None) -> Vector:
@@ -146,8 +135,8 @@ def power_multiply(D: DistributedArray, x: Vector, k: int, *, steps: int | None 
     Raises
     ------
     ValueError, TypeError
-        On all processes, if D is not square, ranges of rows do not fit, `k` is negative or no integer, or the halo of
-        `steps` steps is deeper than the rows of a process.
+        On all processes, if D is not square, ranges of rows do not fit, `k` is negative or no integer, or `steps` is
+        not 1 and the format has no offsets, or `steps` is less than 1.
 
     Notes
     -----
@@ -163,7 +152,7 @@ def power_multiply(D: DistributedArray, x: Vector, k: int, *, steps: int | None 
     >>> distributed.power_multiply(D, x, 2).gather()
     array([ 5., -4.,  1.,  0.,  0.,  0.])
     """
-    k = together(D.comm, lambda: _checked("power_multiply", D, x, k))
+    k = together(D.comm, lambda: _checked("power_multiply", D, x, k, steps))
     return _recurrence(D, x, [1.0] * k, [0.0] * k, [0.0] * k, None, steps)
 
 
@@ -213,7 +202,7 @@ def chebyshev_multiply(
     who = "chebyshev_multiply"
 
     def checked() -> tuple[Any, float, float]:
-        _checked(who, D, x, 0)
+        _checked(who, D, x, 0, steps)
         c, (low, high) = np.asarray(coefficients), domain
         if c.ndim != 1 or not len(c) or c.dtype.kind not in "iufc":
             raise ValueError(f"distributed.{who}: coefficients of shape {c.shape}, expected a list of numbers")
@@ -229,13 +218,18 @@ def chebyshev_multiply(
     return _recurrence(D, x, alpha, beta, [0.0] + [-1.0] * (k - 1) if k else [], c, steps)
 
 
-def _checked(who: str, D: DistributedArray, x: Any, k: Any) -> int:
+def _checked(who: str, D: DistributedArray, x: Any, k: Any, steps: Any) -> int:
     if D.shape[0] != D.shape[1]:
         raise ValueError(f"distributed.{who}: a {D.shape[0]} x {D.shape[1]} matrix, expected a square one")
     if not isinstance(x, Vector) or x._rows != D._cols:
         raise ValueError(f"distributed.{who}: x is {x!r}, expected a vector with the rows of {D!r}")
     if (count := integer(k, f"distributed.{who}: k")) < 0:
         raise ValueError(f"distributed.{who}: k={count}, expected at least 0")
+    if steps is not None and (deep := integer(steps, f"distributed.{who}: steps")) != 1:
+        if deep < 1:
+            raise ValueError(f"distributed.{who}: steps={deep}, expected at least 1")
+        if D.format not in _BY_DIAGONALS:
+            raise ValueError(f"distributed.{who}: steps={deep} for a {D.format}_array, whose reach is not known")
     return count
 
 
@@ -245,8 +239,7 @@ def _recurrence(D: Any, x: Vector, alpha: Any, beta: Any, gamma: Any, c: Any, st
     The vectors are ``t_0 = x`` and ``t_{j+1} = alpha_j D t_j + beta_j t_j + gamma_j t_{j-1}``.
     """
     k = len(alpha)
-    steps = deep_halo(D, k).steps if steps is None else integer(steps, "steps")
-    steps = max(1, min(steps, k))
+    steps = min(k, deep_halo(D, k).steps if steps is None else integer(steps, "steps")) if D.comm.size > 1 else 1
     dtype = np.result_type(D.dtype, x.dtype, *([] if c is None else [np.result_type(c, np.float32(0))]))
     multiply, window = D.matvec, None
     t, before = Vector(x.local.astype(dtype), x._rows, x.comm, x.device), None
@@ -282,8 +275,7 @@ class _Window:
 
     def __init__(self, D: DistributedArray, steps: int) -> None:
         comm, n, (first, last) = D.comm, D.shape[0], D.row_range
-        below, above = _reach(D, columns.offsets_of(D._plan.local()))
-        below, above = (max(comm.allgather(one)) * steps for one in (below, above))
+        below, above = (max(one) * steps for one in zip(*comm.allgather(D._plan.reach), strict=True))
         ranges = [(max(0, a - below), min(n, b + above)) if a < b else (a, a)
                   for a, b in (D._rows.range(p) for p in range(comm.size))]  # fmt: skip
         self.D, (self.first, self.last) = D, ranges[comm.rank]

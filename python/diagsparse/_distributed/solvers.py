@@ -81,7 +81,7 @@ def cg(
 
     together(D.comm, check)
     precondition = _preconditioner(D, M)
-    dtype = np.result_type(D.dtype, b.dtype)
+    dtype = np.result_type(D.dtype, b.dtype, *([] if x0 is None else [x0.dtype]))
     x = vector(D, 0, dtype=dtype) if x0 is None else Vector(x0.local.astype(dtype), D._rows, D.comm, D.device)
     limit = max(rtol * float(norm(b)), atol)
     r = b - D @ x if x0 is not None else Vector(b.local.astype(dtype), D._rows, D.comm, D.device)
@@ -90,10 +90,10 @@ def cg(
         return x, 0
     iterations = 10 * D.shape[0] if maxiter is None else maxiter
     for _ in range(iterations):
-        z = precondition(r)
+        z = precondition(r)  # of any type
         rho, before = dot(r, z), rho
         if p is None:
-            p = z.copy()
+            p = Vector(z.local.astype(dtype), D._rows, D.comm, D.device)
         else:
             p *= rho / before
             p += z

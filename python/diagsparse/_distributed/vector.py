@@ -56,6 +56,7 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
 
         The result is an array of NumPy. Every process has to call this.
         """
+        root = collective.checked_root(self.comm, root, "gather")
         local = np.ascontiguousarray(host(self.local))
         parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)
         return None if parts is None else np.concatenate(parts)
@@ -78,6 +79,8 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
         for one in given:
             if isinstance(one, Vector):
                 self._check_same(one, ufunc.__name__)
+                if one.local.ndim != self.local.ndim:
+                    raise ValueError(f"{ufunc.__name__}: a vector and a block, of shapes {self.shape} and {one.shape}")
             elif np.ndim(one) != 0:
                 raise TypeError(
                     f"{ufunc.__name__}: an array of shape {np.shape(one)} with {self!r}: expected a scalar or a "
@@ -151,13 +154,17 @@ def vector(
 
     def filled() -> Any:
         if not callable(fill):
-            kind = dtype or (getattr(like, "dtype", None) or np.result_type(fill, np.float32(0)))
-            return np.full(
-                last - first, fill, np.result_type(kind, np.min_scalar_type(fill)) if dtype is None else kind
-            )
+            if np.ndim(fill) or np.asarray(fill).dtype.kind not in "biufc":
+                raise TypeError(f"{who}: fill is {fill!r}, expected a number or a function")
+            if dtype is not None:
+                return np.full(last - first, fill, dtype)
+            kind = getattr(like, "dtype", None) or np.result_type(np.asarray(fill), np.float32)
+            return np.full(last - first, fill, np.result_type(kind, np.min_scalar_type(fill)))
         local = np.array(fill(first, last), dtype)
         if local.ndim not in (1, 2) or len(local) != last - first:
             raise ValueError(f"{who}: fill({first}, {last}) has shape {local.shape}, expected {last - first} rows")
+        if local.dtype.kind not in "biufc":
+            raise TypeError(f"{who}: fill({first}, {last}) is an array of {local.dtype}, expected numbers")
         return local if local.dtype.kind in "fc" else local.astype(float)
 
     local = collective.together(comm, filled)

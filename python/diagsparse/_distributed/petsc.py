@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .matrix import DistributedArray
+DistributedArray: TypeAlias = Any  # of the module above
 
 
 def petsc_matrix(D: DistributedArray) -> Any:

@@ -125,6 +125,13 @@ def matrix(name, dtype="float64"):
     return result
 
 
+def partner(name, dtype):
+    """Return a matrix of the shape of `matrix(name)`, on a structure that overlaps in part."""
+    m, n = matrix(name).shape
+    rows, columns = np.nonzero(np.isin(np.arange(n)[None, :] - np.arange(m)[:, None], [-7, -1, 0, 2, 5, n - 1]))
+    return sp.csr_array((random(len(rows), dtype, name, "partner"), (rows, columns)), shape=(m, n))
+
+
 def fits(format, shape):
     """Whether a format can hold this shape."""
     return format != "cdm" or shape[0] == shape[1]

@@ -16,7 +16,7 @@ TEXTS = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 GPU_BLOCK = re.compile(r"^```python gpu\n.*?^```", re.M | re.S)  # an example that needs a GPU, with CuPy
 
-NEEDED = {"other-solvers": "pyamg", "qutip": "qutip"}  # by the examples of a page
+NEEDED = {"distributed": "mpi4py.MPI", "other-solvers": "pyamg", "qutip": "qutip"}  # by the examples of a page
 
 every_page = pytest.mark.parametrize("format", ds.formats())
 
@@ -29,7 +29,15 @@ def text_of(path):
 def skip_without_packages(path):
     """Skip a test that runs the examples of a page where a package that they import is missing."""
     if path.stem in NEEDED:
-        pytest.importorskip(NEEDED[path.stem])
+        import_or_skip(NEEDED[path.stem])
+
+
+def import_or_skip(name):
+    """Skip a test if a package is missing; mpi4py also needs a library, and without one raises RuntimeError."""
+    try:
+        pytest.importorskip(name, exc_type=ImportError)
+    except RuntimeError as error:
+        pytest.skip(f"{name}: {error}")
 
 
 def without_fences(text):

@@ -46,7 +46,7 @@ def _over(pair: Compared) -> str:
 def tables(report: Row) -> Tables:
     """Yield titles and cells: mean speedups, matrices, squares, their stages, and products with vectors."""
     yield "How many times as fast: geometric means (the slowest row to the fastest)", _means(report)
-    yield "Share of the nonzeros in the bands from which on products are faster (%)", _crossings(report)
+    yield "Percentage of the nonzeros in the bands from which on products are faster", _crossings(report)
     yield "Matrices (the paper's figures in brackets; * stands in for the paper's)", _matrices(report)
     yield "Bands, their diagonals, and what they hold (%), by each partition", _partitions(report)
     names = timed(report["rows"])

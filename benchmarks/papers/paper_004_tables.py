@@ -78,7 +78,7 @@ def tables(report: Row) -> Tables:
 def _stages(rows: list[Row], quick: bool) -> Tables:
     """Yield the tables of the stages of squares, with the results of the thesis for its own sizes."""
     shares = {"T1 to T3": "123", "T4 sort": "4", "T5 reduce": "5", "T6 multiply": "6", "T7 compact": "7"}
-    yield "Stages of a square by the kernel `indexed`: shares (the thesis's table 3.4 in brackets)", table(rows, {
+    yield "Stages of a square by the kernel `indexed`, in percent (the thesis's table 3.4 in brackets)", table(rows, {
         **_MATRIX, **{f"{name} (%)": partial(_share, numbers) for name, numbers in shares.items()},
         "thesis: sort, multiply, others (%)": lambda row: ", ".join(map(str, SHARES[row["what"]])) * (not quick),
     })  # fmt: skip

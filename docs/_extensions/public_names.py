@@ -73,8 +73,8 @@ def returned_by(names):
     public = [importlib.import_module(f"diagsparse.{name}") for name in MODULES]
     found = {}
     for thing in (getattr(ds, name) for name in names):
-        told = getattr(thing, "__annotations__", {}).get("return")
-        for one in told.split(" | ") if isinstance(told, str) else ():
+        annotation = getattr(thing, "__annotations__", {}).get("return")
+        for one in annotation.split(" | ") if isinstance(annotation, str) else ():
             cls = vars(sys.modules[thing.__module__]).get(one)
             ours = (
                 inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(SparseArray, cls)

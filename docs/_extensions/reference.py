@@ -83,8 +83,8 @@ def of_commands(match):
     """Return the help of every command."""
     parts = []
     for name in main.commands:
-        told = CliRunner().invoke(main, [name, "--help"], prog_name="diagsparse").output
-        parts.append(f"## diagsparse {name}\n\n```text\n{told}```\n")
+        output = CliRunner().invoke(main, [name, "--help"], prog_name="diagsparse").output
+        parts.append(f"## diagsparse {name}\n\n```text\n{output}```\n")
     return "\n".join(parts)
 
 

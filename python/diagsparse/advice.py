@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-
 from ._advice import variants
 from ._advice.candidates import Candidates, as_csr, given_matrix, seconds_to_csr
 from ._advice.machine import machine
@@ -166,8 +164,9 @@ def array(
     op : {"matvec", "matmul"}
         The operation that should be fast if no format is given: y = A x, or C = A A.
     dtype : dtype, optional
-        The dtype of the values. By default, integers and bools become float64, with a `ConversionWarning`. 16-bit
-        floats need a `format` that supports them.
+        The dtype of the values. By default, integers and bools become float64, with a `ConversionWarning`. A dense
+        array of 16-bit floats needs this argument: ``"float32"``, or ``"float16"`` or ``"bfloat16"`` together with a
+        `format` that stores them, such as dia, hm, cdm, mdia and bmsparse.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default the device of `arg`.
     **layout
@@ -184,7 +183,8 @@ def array(
     ValueError
         If the format or operation does not exist, or the options are impossible for this matrix.
     TypeError
-        If the format does not have one of the options, or options are given without a format.
+        If the format does not have one of the options, options are given without a format, or 16-bit floats without a
+        dtype.
     MemoryError
         If the matrix does not fit in memory. The message states the number of bytes.
 
@@ -216,8 +216,8 @@ def array(
     if ours:
         given = arg if dtype is None else arg.astype(dtype, copy=False)
     elif dtype is not None and is_narrow(named_dtype(dtype)):
-        storing = storing_16_bits()
-        raise TypeError(f"array: dtype {np.dtype(dtype).name} needs a format= that supports 16-bit floats: {storing}")
+        name, storing = named_dtype(dtype).name, storing_16_bits()
+        raise TypeError(f"array: dtype {name} needs a format= that supports 16-bit floats: {storing}")
     else:
         given = first_format(arg).array(arg, dtype=dtype, device=device)
     _check_op(op, given, "array")

@@ -9,5 +9,7 @@ from ._distributed.solvers import cg
 from ._distributed.vector import Vector, dot, norm, sum, vector
 
 __all__ = [
-    "DeepHalo", "DistributedArray", "Exchange", "Halo", "HaloForecast", "Vector", "cg", "chebyshev_multiply", "deep_halo", "dot", "from_global", "from_local", "from_rows", "halo", "load", "norm", "power_multiply", "save", "sum", "vector",
+    "DeepHalo", "DistributedArray", "Exchange", "Halo", "HaloForecast", "Vector", "cg", "chebyshev_multiply",
+    "deep_halo", "dot", "from_global", "from_local", "from_rows", "halo", "load", "norm", "power_multiply", "save",
+    "sum", "vector",
 ]  # fmt: skip

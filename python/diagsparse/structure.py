@@ -27,31 +27,80 @@ _CELLS = 64  #: cells along the longer side of the picture of the entries
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """The result of `analyze`: `str()` returns a report, `to_dict()` plain values, and `plot` saves a picture."""
+    """The result of `analyze`: `str()` returns a report, `to_dict()` plain values, and `plot` saves a picture.
+
+    Attributes
+    ----------
+    shape : (int, int)
+        The shape of the matrix, (m, n).
+    dtype : numpy.dtype
+        Of the matrix as it was given.
+    nnz : int
+        The number of stored entries, including explicit zeros. Duplicates count once.
+    offsets : array of int64, shape (D,)
+        The occupied diagonals, as column - row, ascending.
+    counts : array of int64, shape (D,)
+        The number of entries on each of them.
+    fill : array of float64, shape (D,)
+        The same divided by the length of the diagonal.
+    half_full : int
+        The number of diagonals of which at least half of the elements are stored.
+    half_full_fraction : float
+        The entries on these diagonals divided by all entries.
+    constant_diagonals : int
+        The number of full diagonals whose elements are all equal.
+    period : int or None
+        The number of rows after which all diagonals repeat: 1 for a Toeplitz matrix, or one without entries. None if
+        there is no period, or if the diagonals would need more than four times the bytes of the matrix.
+    bands : BandProperties
+        The bands as defined by Vooturi and Kothapalli (2016): `nnz_percentage`, `band_percentage`, `band_occupancy`,
+        `band_count`, `diagonal_count` and `band_spread`.
+    row_lengths : array of int64, shape (k, 2)
+        The numbers of entries that rows have, ascending, and how many rows have each of them.
+    row_min, row_max, row_mean : int, int, float
+        The smallest, largest and mean number of entries in a row.
+    bandwidth : int
+        The largest distance of an entry from the main diagonal.
+    bandwidth_rcm : int or None
+        The same after reverse Cuthill-McKee ordering; None if the matrix is not square, and with ``rcm=False``.
+    blocks : int
+        The number of 8 x 8 blocks that have entries.
+    blocks_rcm : int or None
+        The same after reverse Cuthill-McKee ordering; None as for `bandwidth_rcm`.
+    block_fill : float
+        The entries divided by the elements of these blocks, ``64 blocks``.
+    symmetry : str
+        Of the values: ``"symmetric"``, ``"hermitian"``, ``"skew-symmetric"`` or ``"none"``.
+    nbytes : dict
+        The bytes in each format, as from `memory_report`; None for formats that do not support the matrix.
+    cells : array of int64
+        The number of entries in each cell of a grid over the matrix, of the same aspect ratio and at most 64 cells
+        along the longer side.
+    """
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    nnz: int  # stored entries, explicit zeros among them, duplicates summed
-    offsets: NDArray[np.int64]  # (D,) of the occupied diagonals, column - row, ascending
-    counts: NDArray[np.int64]  # (D,) entries on each
-    fill: NDArray[np.float64]  # (D,) entries / length of the diagonal
-    half_full: int  # diagonals that are at least half full
-    half_full_fraction: float  # entries on these diagonals / all entries
-    constant_diagonals: int  # full diagonals whose elements are all equal
-    period: int | None  # rows after which all diagonals repeat; 0: no entries; 1: Toeplitz; None: no period found
-    bands: bands.BandProperties  # of the bands, as defined in the paper on quasi-band matrices
-    row_lengths: NDArray[np.int64]  # (k, 2): numbers of entries per row, ascending, and how many rows have each
-    row_min: int  # entries in a row
+    nnz: int
+    offsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    fill: NDArray[np.float64]
+    half_full: int
+    half_full_fraction: float
+    constant_diagonals: int
+    period: int | None
+    bands: bands.BandProperties
+    row_lengths: NDArray[np.int64]
+    row_min: int
     row_max: int
     row_mean: float
-    bandwidth: int  # largest |offset|
-    bandwidth_rcm: int | None  # the same after reverse Cuthill-McKee; None: not square, or rcm=False
-    blocks: int  # occupied 8 x 8 blocks
-    blocks_rcm: int | None  # the same after reverse Cuthill-McKee, as above
-    block_fill: float  # entries / (64 blocks)
-    symmetry: str  # of the values: "symmetric", "hermitian", "skew-symmetric" or "none"
-    nbytes: dict[str, int | None]  # bytes in each format; None if it does not support the matrix
-    cells: NDArray[np.int64]  # entries in each cell of a coarse grid over the matrix, with the same aspect ratio
+    bandwidth: int
+    bandwidth_rcm: int | None
+    blocks: int
+    blocks_rcm: int | None
+    block_fill: float
+    symmetry: str
+    nbytes: dict[str, int | None]
+    cells: NDArray[np.int64]
     _unimplemented: unimplemented.UnimplementedFormats  # counts for the next two properties, at the first use
 
     @property

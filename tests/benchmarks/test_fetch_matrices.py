@@ -101,7 +101,7 @@ def test_a_download_that_broke_off_goes_on(site, tmp_path, capsys):
     for bytes_there in (50, 70):
         assert fetch(site, tmp_path, "epb1", "fv1") == 1
         assert (tmp_path / "epb1.tar.gz.part").stat().st_size == bytes_there
-        assert "epb1: cannot read http" in (told := capsys.readouterr().err) and "goes on from here" in told
+        assert "epb1: cannot read http" in (message := capsys.readouterr().err) and "goes on from here" in message
     assert fetch(site, tmp_path, "epb1") == 0
     assert [asked for _, asked in site.asked] == [None, "bytes=50-", "bytes=70-"]
     assert [path.name for path in tmp_path.iterdir()] == ["epb1.mtx"]
@@ -113,7 +113,7 @@ def test_an_archive_that_is_whole_is_not_fetched_again(site, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "content, told",
+    "content, message",
     [
         (packed("epb1", mtx(ROWS + 1)), "expected 30 rows and columns, got the line b'31 31 31"),
         (packed("epb1", mtx(announced=ROWS + 1)), "31 entries are announced, 30 are there"),
@@ -125,11 +125,11 @@ def test_an_archive_that_is_whole_is_not_fetched_again(site, tmp_path):
         (packed("epb1", mtx())[:-40], "no archive with epb1/epb1.mtx"),
     ],
 )
-def test_a_wrong_download_is_refused_and_deleted(site, tmp_path, capsys, content, told):
+def test_a_wrong_download_is_refused_and_deleted(site, tmp_path, capsys, content, message):
     site.files["/MM/Averous/epb1.tar.gz"] = content
     assert fetch(site, tmp_path, "epb1", "fv1") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["fv1.mtx"]  # the others come all the same
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_a_matrix_that_is_not_there(site, tmp_path, capsys):
@@ -142,8 +142,8 @@ def test_without_a_network(site, tmp_path, capsys):
     site.server_close()
     site.shutdown()
     assert fetch(site, tmp_path, "epb1", "fv1") == 1
-    told = capsys.readouterr().err
-    assert "epb1: cannot read http://127.0.0.1" in told and "refused" in told and "fv1" not in told
+    message = capsys.readouterr().err
+    assert "epb1: cannot read http://127.0.0.1" in message and "refused" in message and "fv1" not in message
 
 
 def test_names_that_nobody_knows(tmp_path, capsys):

@@ -24,7 +24,7 @@ def entry_of(papers, number, item):
 
 
 @pytest.mark.parametrize(
-    "false, told",
+    "false, problem",
     [
         ({"code": ["src/cuda/kernels/matmul/none.cu"]}, "no src/cuda/kernels/matmul/none.cu"),
         ({"code": ["src/cuda/kernels/matmul/tiled.cu:nobody"]}, "no src/cuda/kernels/matmul/tiled.cu:nobody"),
@@ -50,17 +50,17 @@ def entry_of(papers, number, item):
         ({"what": ""}, "no what"),
     ],
 )
-def test_a_false_entry_is_found(changed, false, told):
+def test_a_false_entry_is_found(changed, false, problem):
     entry_of(changed, "000", "algorithm 1").update(false)
     (found, *more) = ledger.problems(changed)
-    assert found.startswith("000, algorithm 1: ") and told in found and not more
+    assert found.startswith("000, algorithm 1: ") and problem in found and not more
 
 
 def test_an_entry_without_fields_is_found(changed):
     changed["papers"]["000"]["entries"].append({})
-    told = list(ledger.problems(changed))
-    assert all(one.startswith(f"000, entry {len(LEDGER['papers']['000']['entries'])}: ") for one in told)
-    assert [one.partition(": ")[2].split(",")[0] for one in told] == [
+    problems = list(ledger.problems(changed))
+    assert all(one.startswith(f"000, entry {len(LEDGER['papers']['000']['entries'])}: ") for one in problems)
+    assert [one.partition(": ")[2].split(",")[0] for one in problems] == [
         "no items", "no what", "status ", "what is present needs no `why`", "no code or no command",
     ]  # fmt: skip
 
@@ -74,8 +74,8 @@ def test_a_kernel_of_a_gpu_that_is_no_more_is_found(changed):
 
 def test_an_item_that_has_no_entry_or_two_is_found(changed):
     entry_of(changed, "002", "figure 3")["items"] = ["figure 1"]
-    told = list(ledger.problems(changed))
-    assert told == ["002: figure 1 has 2 entries, expected one", "002: figure 3 has 0 entries, expected one"]
+    problems = list(ledger.problems(changed))
+    assert problems == ["002: figure 1 has 2 entries, expected one", "002: figure 3 has 0 entries, expected one"]
 
 
 def test_a_result_that_the_ledger_does_not_know_is_found(changed):

@@ -47,6 +47,6 @@ def test_the_papers_tables_are_whole():
 
 @pytest.mark.parametrize("e", [e for e in paper_000.PRODUCTS if e.nz], ids=lambda e: f"{e.n}, {e.a} x {e.b}")
 def test_random_diagonals_have_the_papers_counts(e):
-    """The paper counts every place on the diagonals of C, as a product of diagonals stores them."""
+    """The paper counts every element on the diagonals of C, as a product of diagonals stores them."""
     A, B = (ds.hm_array(X) for X in e.operands(1.0))
     assert (A.nnz, B.nnz, ds.plan_matmul(A, B).nnz) == pytest.approx(e.nz, rel=0.11 if e.n < 4000 else 0.05)

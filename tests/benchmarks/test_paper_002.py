@@ -92,8 +92,8 @@ def test_long_calls_are_timed_once():
 @pytest.mark.nightly
 def test_a_busy_machine_is_reported(made):
     assert isinstance(made["warning"], str)
-    told = "other work kept the processors busy (waited 9.0 s for one in 10.0 s)"
-    assert f"; {told}.\n" in TABLES_002.markdown(made | {"warning": told})
+    warning = "other work kept the processors busy (waited 9.0 s for one in 10.0 s)"
+    assert f"; {warning}.\n" in TABLES_002.markdown(made | {"warning": warning})
 
 
 @pytest.mark.nightly
@@ -154,7 +154,7 @@ def test_stand_ins_have_the_papers_properties(printed):
 
 @pytest.mark.parametrize("scale", [1.0, 0.25])
 def test_the_rest_of_substitutes_is_where_the_paper_says(scale):
-    """Chebyshev3's in the first four rows, trdheim's within 531 diagonals; PR02R's nowhere beside a band."""
+    """Chebyshev3's in the first four rows, trdheim's within 531 diagonals; PR02R's nowhere next to a band."""
     a, offsets = paper_002_matrices.stand_in(PRINTED["Chebyshev3"], scale)
     coo = a.tocoo()
     rest = ~np.isin(coo.col - coo.row, offsets)
@@ -164,8 +164,8 @@ def test_the_rest_of_substitutes_is_where_the_paper_says(scale):
     assert 450 < abs(coo.col - coo.row).max() <= 531
     a, offsets = paper_002_matrices.stand_in(PRINTED["PR02R"], scale / 10)
     coo = a.tocoo()
-    beside = np.setdiff1d(np.union1d(offsets - 1, offsets + 1), offsets)
-    assert not np.isin(coo.col - coo.row, beside).any()
+    neighbours = np.setdiff1d(np.union1d(offsets - 1, offsets + 1), offsets)
+    assert not np.isin(coo.col - coo.row, neighbours).any()
 
 
 def test_strips_fill_less_than_a_random_rest():
@@ -177,7 +177,7 @@ def test_strips_fill_less_than_a_random_rest():
 
 
 def test_real_matrices_are_read_on_every_device(tmp_path, monkeypatch):
-    """At any scale; beside it stands how many nonzeros C of a stand-in would have."""
+    """At any scale; next to it is how many nonzeros C of a stand-in would have."""
     a = gallery.stencil(9, (98, 98)).tocsr()
     ds.write(tmp_path / "fv1.mtx", a)
     monkeypatch.setenv("DIAGSPARSE_MATRICES", str(tmp_path))

@@ -50,8 +50,8 @@ def test_failures_are_listed_and_have_no_ratio():
     failed = {f"MKL csr {i}": "MemoryError: large" for i in range(6)}
     made = summarize(report(row("a", failed, hm=1.0, **dict.fromkeys(failed, None))), Columns("A x", ("hm",)).pairs)
     assert made["operations"] == [] and len(made["failed"]) == 6
-    told = bench_summary.text(made)
-    assert "failed or wrong: 6" in told and "MKL csr 0, a: MemoryError: large" in told and "and 2 more" in told
+    text = bench_summary.text(made)
+    assert "failed or wrong: 6" in text and "MKL csr 0, a: MemoryError: large" in text and "and 2 more" in text
     assert "failed or wrong: nothing" in bench_summary.text(summarize(report(), Columns("A x", ()).pairs))
 
 

@@ -52,6 +52,7 @@ SHOWN = {  # what a reader must get to see
         "below 1e-9: True",
         "the same state within 1e-10: True",
         "diagsparse mdia",
+        "<halo of a 1073741824 x 1073741824 matrix on 8 processes",
     ],
     "05_reproduce_the_papers": [
         "Results for a GPU: those of an NVIDIA H200",

@@ -14,7 +14,7 @@ from fuzz.matrices import draw
 
 
 def recommendations(case: Case) -> None:
-    """Every layout that is told, for products with vectors or with itself."""
+    """Every layout that is recommended, for products with vectors or with itself."""
     drawn = draw(case, large=0.02)
     A, exact = drawn.A, drawn.exact
     op = case.pick(["matvec", "matmul"]) if A.shape[0] == A.shape[1] and A.dtype not in NARROW else "matvec"
@@ -43,7 +43,7 @@ def recommendations(case: Case) -> None:
 
 
 def arrays(case: Case) -> None:
-    """`array` without a format, and `memory_report` beside what is made."""
+    """`array` without a format, and `memory_report` compared with what is built."""
     drawn = draw(case, large=0.02)
     op = case.pick(["matvec", "matmul"]) if drawn.shape[0] == drawn.shape[1] else "matvec"
     given = case.pick([sp.csr_array(drawn.exact), drawn.exact])
@@ -53,11 +53,11 @@ def arrays(case: Case) -> None:
     report, format = ds.memory_report(made), case.pick(ds.formats())
     if report[format] is not None and report[format] < 10**8:
         nbytes = made.asformat(format).nbytes
-        assert nbytes <= report[format], f"{format} takes {nbytes} bytes, {report[format]} were told"
+        assert nbytes <= report[format], f"{format} takes {nbytes} bytes, {report[format]} were reported"
 
 
 def analyses(case: Case) -> None:
-    """`analyze`: everything that is counted, beside NumPy's counts of the same entries; and words that can be shown."""
+    """`analyze`: everything that is counted, compared with NumPy's counts of the same entries, and readable text."""
     if case.device != "cpu":
         return
     drawn = draw(case, large=0.02)

@@ -98,6 +98,14 @@ def test_blocks_that_do_not_fit():
     ):
         with raises(ValueError, words):
             call()
+    for stack in (ds.hstack, ds.vstack, ds.block_diag):
+        for wrong in (None, "A"):
+            with raises(TypeError, f"{stack.__name__}: blocks[1] is {wrong!r}", "expected a sparse matrix"):
+                stack([A, wrong])
+            with raises(TypeError, f"{stack.__name__}: blocks is {wrong!r}", "expected a sequence of matrices"):
+                stack(wrong)
+        with raises(ValueError, f"{stack.__name__}: blocks[0]: ", "two dimensions"):
+            stack([np.ones(3), A])
     with raises(MemoryError, "limit"):
         ds.hstack([A] * 50, max_bytes=100)
 

@@ -81,9 +81,9 @@ def test_a_limit_is_that_of_the_peak(source):
         for V in (A, A.T, A.astype(np.complex128).H):
             if V.format == target:  # the transpose of csr is csc
                 continue
-            told = ds.forecast("convert", V, format=target)
-            assert V.asformat(target, max_bytes=told.total_nbytes).nbytes == told.result_nbytes
-            passing = r"temporary\)" if told.workspace_nbytes else ""
+            forecast = ds.forecast("convert", V, format=target)
+            assert V.asformat(target, max_bytes=forecast.total_nbytes).nbytes == forecast.result_nbytes
+            passing = r"temporary\)" if forecast.workspace_nbytes else ""
             words = rf"_array: .* would need \d.*{passing}, the limit is \d.* max_bytes="
             with pytest.raises(MemoryError, match=words):
-                V.asformat(target, max_bytes=told.total_nbytes - 1)
+                V.asformat(target, max_bytes=forecast.total_nbytes - 1)

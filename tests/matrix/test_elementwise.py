@@ -17,6 +17,7 @@ from cases import (
     matrix,
     ours,
     pairs,
+    partner,
     raises,
     random,
     to_device,
@@ -34,13 +35,6 @@ def close(C, ref, what, dtype=None):
     """Assert equality up to one rounding of each element (complex products: of each part)."""
     got = C.toarray() if ds.issparse(C) else C
     assert_within(got, long(np.asarray(ref)), abs(long(np.asarray(ref))), -2, what, dtype)
-
-
-def partner(name, dtype):
-    """Return a matrix of the same shape on a structure that overlaps in part."""
-    m, n = matrix(name).shape
-    rows, columns = np.nonzero(np.isin(np.arange(n)[None, :] - np.arange(m)[:, None], [-7, -1, 0, 2, 5, n - 1]))
-    return sp.csr_array((random(len(rows), dtype, name, "partner"), (rows, columns)), shape=(m, n))
 
 
 @FORMATS
@@ -63,6 +57,12 @@ def test_scalars(format, dtype):
             assert np.array_equal(A.toarray(), a), "A was changed"
     A, a = ours("banded 9", format, dtype), matrix("banded 9", dtype).toarray()
     close(abs(A) ** 0.5, abs(a) ** 0.5, "square root")
+    for power, error in (("a", TypeError), (None, NotImplementedError), ([2], NotImplementedError)):
+        for take in (lambda B, p=power: B.power(p), lambda B, p=power: B**p):
+            with raises(error, "a positive number", repr(power)):
+                take(A)
+            with pytest.raises(error):  # SciPy's
+                take(sp.csr_array(a))
 
 
 @pairs("format", "right")
@@ -81,63 +81,6 @@ def test_sparse_with_sparse(format, right, dtypes):
                 close(C, expected, f"{name}: {op_a}({dtype_a}) {sign} {op_b}({dtype_b})", expected.dtype)
             close(A.multiply(B), dense_a * dense_b, f"{name} multiply")
         assert np.array_equal(ours(name, format, dtype_a).toarray(), a.toarray()), "A was changed"
-
-
-COMPARISONS = operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge
-
-
-@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
-@FORMATS
-@EACH_DTYPE
-def test_comparisons_and_extremes_of_matrices(format, dtype, device):
-    """As SciPy's csr, also with NaN and infinities where the other matrix has no entry; on the device of both."""
-    special = sp.csr_array(
-        np.array([[np.inf, np.nan, 1, 0], [-np.inf, 2, 0, np.inf], [3, np.nan, 0, 0], [0, 0, -1, 5]])
-    )
-    pairs = [(matrix(name, dtype), partner(name, dtype)) for name in holding(format, ("0x0", "banded 9", *WIDE))]
-    pairs += [(a, a) for a, _ in pairs] + [(special, special.T)]
-    for a, b in pairs:
-        a, b = sp.csr_array(a), sp.csr_array(b)
-        A, B = ds.array(a, format, device=device), ds.array(b, "csr", device=device)
-        for compare in COMPARISONS:
-            for made, expected in ((compare(A, B), compare(a, b)), (compare(A.T, B.T), compare(a, b).T)):
-                assert sp.issparse(made) and not ds.issparse(made) and made.dtype == bool
-                assert made.has_canonical_format and made.data.all() and made.indices.flags.writeable
-                assert (made != expected).nnz == 0, (compare.__name__, a.shape)
-        for name in ("maximum", "minimum"):
-            made, expected = getattr(A, name)(B), getattr(a, name)(b)
-            assert (made.format, made.dtype, made.device) == (format, expected.dtype, device)
-            assert np.array_equal(made.toarray(), expected.toarray(), equal_nan=True), (name, a.shape)
-    A = ours("wide 20 x 70", "csr", dtype, device)
-    assert (A == A.T) is False and (A != A.T) is True
-    for run in (lambda: A < A.T, lambda: A.maximum(A.T)):
-        with raises(ValueError, "20 x 70", "70 x 20"):
-            run()
-
-
-@pytest.mark.quick
-@FORMATS
-@EACH_DTYPE
-def test_comparisons_with_numbers_and_arrays(format, dtype):
-    for name in holding(format, ("0x0", "banded 9", "wide 20 x 70", "explicit zeros")):
-        for op in VIEWS:
-            A, a = VIEWS[op](ours(name, format, dtype)), seen(matrix(name, dtype), op).toarray()
-            others = [
-                0,
-                0.25,
-                -0.25,
-                np.float32(0.5),
-                a,
-                a[:1],
-                *a.ravel()[:1],
-                *([] if a.dtype.kind == "c" else [np.nan]),
-            ]
-            for compare in COMPARISONS:
-                for other in others:
-                    made = compare(A, other)
-                    assert sp.issparse(made) == (np.ndim(other) == 0) and made.dtype == bool
-                    made = made.toarray() if sp.issparse(made) else made
-                    assert np.array_equal(made, compare(a, other)), (name, op, compare.__name__, other)
 
 
 @pytest.mark.quick

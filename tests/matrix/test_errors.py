@@ -142,6 +142,32 @@ def test_indices_outside(format):
                 make(format, parts[format], shape=(3, 3))
 
 
+@pytest.mark.quick
+def test_the_message_holds_the_element_that_is_wrong():
+    for format in ("csr", "csc"):
+        A = make(format, np.eye(3))
+        for name, at, value, expected in (
+            ("indices", 2, 9, "expected 0 to 2"),
+            ("indices", 1, -1, "expected 0 to 2"),
+            ("indptr", 2, 0, "expected 4 integers that rise from 0 to 3"),
+            ("indptr", 3, 7, "expected 4 integers that rise from 0 to 3"),
+        ):
+            parts = {part: array.copy() for part, array in A.parts().items()}
+            parts[name][at] = value
+            with raises(ValueError, f"{format}_array: {name}[{at}] is {value}", expected):
+                A._core.indexed_matrix(format, 3, 3, parts.pop("values"), list(parts.items()))
+    parts = ds.coo_array(np.eye(3)).parts() | {"col": np.array([0, 5, 2], np.int32)}
+    with raises(ValueError, "coo_array: entry 1, at (1, 5), does not lie in a 3 x 3 matrix"):
+        A._core.indexed_matrix("coo", 3, 3, parts.pop("values"), list(parts.items()))
+
+
+@pytest.mark.quick
+def test_native_names_that_do_not_exist():
+    A = ds.csr_array(np.eye(3))
+    with raises(ValueError, "combine: how is 'quotient'", "expected sum, product"):
+        A._core.combine("csr", [(A._matrix, 0, 1.0)], "quotient", True, "float64")
+
+
 # ---- dtypes ---------------------------------------------------------------------------------------
 @pytest.mark.quick
 @FORMATS

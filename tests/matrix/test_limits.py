@@ -280,6 +280,33 @@ def test_the_report_on_a_transpose_counts_the_options_of_its_copies():
                 assert ds.memory_report(V)[A.format] == expected == result.nbytes == A.nbytes
 
 
+@FORMATS
+def test_only_functions_with_a_limit_advise_to_change_it(format, monkeypatch):
+    """Operators and methods without max_bytes= do not mention it."""
+    A = ds.array(ds.gallery.tridiagonal(20), format)
+    S = A.to_scipy()
+    calls = [
+        lambda: A + A, lambda: A - A.T, lambda: A * A, lambda: A + S, lambda: A < A.T, lambda: A.maximum(A.T),
+        lambda: A[3, 4], lambda: A[3:9], lambda: A[:, 3], lambda: A[[1, 2]], lambda: A.T.copy(), lambda: A.diagonal(1),
+        lambda: A.trace(), lambda: A.sum(), lambda: A.max(axis=0), lambda: A.argmax(), lambda: A.nonzero(),
+        lambda: A.to_scipy("csr"), lambda: A.count_nonzero(axis=0), lambda: A.copy().eliminate_zeros(),
+    ]  # fmt: skip
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 10)
+    messages = []
+    for call in calls:
+        try:
+            call()
+        except MemoryError as error:
+            messages.append(str(error))
+    assert messages and not any("max_bytes" in message for message in messages), messages
+    for product in (lambda: A @ A, lambda: A @ S):
+        with raises(MemoryError, "10 B are free", "use A.matmul(B, max_bytes=)"):
+            product()
+    with raises(MemoryError, "pass max_bytes= to change the limit"):
+        A.asformat("csr", copy=True)
+
+
 def test_the_memory_of_validation_is_forecast(monkeypatch):
     A = ds.hyb_array(ds.gallery.arrow(1000))
     parts = tuple(A.parts()[name] for name in ("values", "ell_indices", "coo_row", "coo_col"))

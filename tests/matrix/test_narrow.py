@@ -129,6 +129,14 @@ def test_other_formats_refuse_16_bits():
         rebuild, (_, parts, *rest) = A.__reduce__()
         with raises(ValueError, "values", "of type float16"):
             rebuild(format, {**parts, "values": parts["values"].astype("float16")}, *rest)
+        for kind in ("float16", "bfloat16"):
+            given = a.toarray().astype(narrow_dtype(kind))
+            with raises(TypeError, f"{format}_array: got {kind} values", 'dtype="float32"', f'dtype="{kind}"'):
+                ds.array(given, format)
+            assert np.array_equal(ds.array(given, format, dtype="float32").toarray(), given.astype("float32"))
+    for kind in ("float16", "bfloat16"):
+        with raises(TypeError, f"array: dtype {kind} needs a format=", "dia, hm, cdm, mdia, bmsparse"):
+            ds.array(a.toarray(), dtype=kind)
     with raises(TypeError, "bmsparse_array", "imaginary"):
         ds.bmsparse_array(a.astype("complex64"), dtype="float16")
     with raises(TypeError, "bmsparse_array", "int32", "float16, bfloat16, float32"):

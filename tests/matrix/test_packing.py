@@ -173,6 +173,12 @@ def test_shortest_common_period(format, device):
     A = ds.array(grid, format, device=device).asformat(format, period="auto")
     assert A.period == 7 and np.array_equal(A.toarray(), grid.toarray())
     assert ds.array(toeplitz(50, [0, 1], "float32"), format, device=device).asformat(format, period="auto").period == 1
+    short = sp.diags_array([np.arange(50.0) % 9, np.arange(7.0)], offsets=[0, 43], shape=(50, 50))
+    A = ds.array(short, format, device=device).asformat(format, period="auto")  # the second diagonal need not repeat
+    assert A.period == 9 and np.array_equal(A.toarray(), short.toarray())
+    for length, period in ((100, 99), (100, 51)):  # it is enough if something repeats
+        a = sp.diags_array(np.resize(np.arange(period) + 1.0, length))
+        assert ds.array(a, format, device=device).asformat(format, period="auto").period == period
     with pytest.raises(ValueError, match=r'period="auto".*within 40 rows'):
         ds.array(mirrored(40, [0, 1], "float64"), format, device=device).asformat(format, period="auto")
 

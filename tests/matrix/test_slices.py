@@ -73,7 +73,7 @@ def test_options():
     A = ds.csr_array(np.eye(3))
     for height, sigma in ((0, 1), (1025, 1), (8, 0)):
         with raises(ValueError, f"slices of {height} rows", f"windows of {sigma}", "expected 1 to 1024"):
-            A._core.places_in_slices(A._matrix, 0, height, sigma)
+            A._core.padded_size_of_slices(A._matrix, 0, height, sigma)
 
 
 def damaged(name, change):

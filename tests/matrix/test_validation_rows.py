@@ -28,9 +28,9 @@ def test_rows_of_ellcsr_ascend_through_both_parts():
         ({"head": ((0, 5), (1, -1))}, ("ell_indices[0, 1]", "lies outside", "0 to 4")),
         ({"rest": (2, 3)}, ("csr_indices[0]", "does not come after")),
         ({"rest": (4, 1)}, ("csr_indices[1]", "does not come after")),
-        ({"rest": (4, 5)}, ("ellcsr_array: csr_indices[1] lies outside",)),
+        ({"rest": (4, 5)}, ("ellcsr_array: csr_indices[1] is 5, expected 0 to 4",)),
         ({"pointers": (0, 2, 2)}, ("csr_indices do not rise",)),
-        ({"pointers": (0, 3, 2)}, ("ellcsr_array: csr_indptr[2] is wrong", "0 to 2")),
+        ({"pointers": (0, 3, 2)}, ("ellcsr_array: csr_indptr[2] is 2; expected", "0 to 2")),
         ({"values": (1.0, 2, 5, 3, 4)}, ("values hold 5", "6")),
     ):
         with raises(ValueError, "ellcsr_array", *words):
@@ -40,8 +40,8 @@ def test_rows_of_ellcsr_ascend_through_both_parts():
 @pytest.mark.parametrize(("format", "within"), [("coosr", "col"), ("coosc", "row")])
 def test_parts_go_by_their_names(format, within):
     good = make(format, np.eye(3)).parts()
-    lies = f"{within}[1] lies outside"
-    for name, damaged, words in (("indptr", [0, 1, 5, 3], "indptr[3] is wrong"), (within, [0, 7, 2], lies)):
+    outside = f"{within}[1] is 7, expected 0 to 2"
+    for name, damaged, words in (("indptr", [0, 1, 5, 3], "indptr[3] is 3; expected"), (within, [0, 7, 2], outside)):
         values, *parts = (good | {name: np.array(damaged)}).values()
         with raises(ValueError, f"{format}_array: {words}"):
             make(format, (values, *parts), shape=(3, 3))

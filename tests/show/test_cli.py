@@ -173,8 +173,8 @@ def test_info_prints_structure_and_bytes(file):
     read = json.loads(call("info", file, "--json").stdout)
     assert set(read["bytes"]) == set(ds.formats()) and read["nnz"] == 672
     assert read["blocks_rcm"] == analyze(ds.read(file)).blocks_rcm
-    told = f"{read['advice']['candidates'][0]['name']}. {read['advice']['reason']}"
-    assert out.splitlines()[-1] == f"Advice: {'stay with ' * read['advice']['unchanged']}{told}"
+    advice = f"{read['advice']['candidates'][0]['name']}. {read['advice']['reason']}"
+    assert out.splitlines()[-1] == f"Advice: {'stay with ' * read['advice']['unchanged']}{advice}"
     assert f"{read['blocks']} occupied, after reverse Cuthill-McKee {read['blocks_rcm']}" in out
     assert read["bitmap_blocks"]["8"]["blocks"] == read["blocks"]
     for name, one in read["other_formats"].items():  # formats that are not built here

@@ -117,7 +117,7 @@ def test_scipys_csr_stays_where_nothing_is_faster(monkeypatch):
 
 
 def test_the_same_matrix_gets_the_same_advice():
-    """Also with other work beside it, and in other threads."""
+    """Also with other work at the same time, and in other threads."""
     matrices = [make().tocsr() for make, _ in SUITING.values()]
     first = [ds.recommend(S).to_dict() for S in matrices]
     busy = threading.Event()
@@ -147,8 +147,8 @@ def test_stored_zeros_count_as_what_they_cost():
     zeros = random(4000, 3)
     zeros.data[:] = 0
     csr = sp.coo_array((np.r_[A.data, zeros.data], np.c_[A.tocoo().coords, zeros.tocoo().coords]), A.shape).tocsr()
-    told = ds.recommend(csr)
-    assert told.nnz == csr.nnz > A.nnz and told.format not in ("dia", "hm", "cdm")  # thousands of diagonals
+    advice = ds.recommend(csr)
+    assert advice.nnz == csr.nnz > A.nnz and advice.format not in ("dia", "hm", "cdm")  # thousands of diagonals
     csr.eliminate_zeros()
     assert ds.recommend(csr).format in ("dia", "hm", "cdm")
 

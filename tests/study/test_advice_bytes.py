@@ -82,10 +82,10 @@ def given_in(S, device):
 def test_bytes_of_all_formats(name, device):
     """`analyze`, `memory_report` and `forecast` say the same, also of SciPy's dia, which stores zeros on diagonals."""
     for given in given_in(MATRICES[name], device):
-        told = ds.memory_report(given)
-        assert ds.analyze(given, rcm=False).nbytes == told
-        for format, nbytes in told.items():
-            if nbytes is not None and nbytes <= 20 * told["csr"]:
+        report = ds.memory_report(given)
+        assert ds.analyze(given, rcm=False).nbytes == report
+        for format, nbytes in report.items():
+            if nbytes is not None and nbytes <= 20 * report["csr"]:
                 made = ds.array(given, format).nbytes
                 assert nbytes == made == ds.forecast("convert", given, format=format).result_nbytes, format
 

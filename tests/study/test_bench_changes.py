@@ -157,9 +157,9 @@ def test_without_a_peer_they_are_too_short_to_judge_but_a_loss_is_listed(old, ne
     slow_down(new, 2, case="band", format="dia")
     made = bench_changes(new, old)
     assert made.ok and not made.slower and [one.format for one in made.longer] == ["dia", "hm"]
-    told = str(made)
-    assert "Too short to judge: they took less than 10 us" in told and "2.00x as slow, by seconds" in told
-    assert "0 of 4 rows are more than 1.1 times as slow; 3 are too short to judge, of which 2 take longer" in told
+    text = str(made)
+    assert "Too short to judge: they took less than 10 us" in text and "2.00x as slow, by seconds" in text
+    assert "0 of 4 rows are more than 1.1 times as slow; 3 are too short to judge, of which 2 take longer" in text
     assert "Too short to judge" in made._repr_html_() and made.to_dict()["status"] == made.status
     slow_down(new, 3, case="band", format="dia")  # 24 us
     made = bench_changes(new, old)
@@ -220,8 +220,8 @@ def test_two_files_are_compared_without_a_run(bench, old, new):
     slow_down(new, 1.2, case="band", kernel="row")
     Path("new.json").write_text(json.dumps(new))
     assert "0 of 4 rows" in bench("--table", "old.json", "--since", "old.json").stdout
-    told = bench("--table", "new.json", "--since", "old.json", status=1).stdout
-    assert "2 of 4 rows are more than 1.1 times as slow" in told and told.count("1.20x as slow, by bandwidth") == 2
+    text = bench("--table", "new.json", "--since", "old.json", status=1).stdout
+    assert "2 of 4 rows are more than 1.1 times as slow" in text and text.count("1.20x as slow, by bandwidth") == 2
     assert bench("--table", "new.json", "--since", "old.json", "--limit", "1.3")
     read = json.loads(bench("--table", "new.json", "--since", "old.json", "--json", status=1).stdout)
     assert not read["ok"] and read["limit"] == LIMIT and len(read["rows"]) == 4
@@ -234,8 +234,8 @@ def test_a_run_is_compared_with_an_older_one(bench, no_bandwidth):
     run = ["small", "--quick", "--threads", "1", "--budget", "0.01"]
     bench(*run, "--out", "old")
     path = Path("old/diagsparse-bench-small.json")
-    told = bench(*run, "--since", path, "--limit", "1000").stdout
-    assert f"Since {path}" in told and "; 0 failures" in told
+    text = bench(*run, "--since", path, "--limit", "1000").stdout
+    assert f"Since {path}" in text and "; 0 failures" in text
     old = json.loads(path.read_text())
     for one in old["rows"]:
         if one["library"] == "diagsparse":

@@ -26,10 +26,10 @@ def test_an_interrupt_leaves_finished_rows():
         yield {"row": 2}
         raise KeyboardInterrupt
 
-    told = []
+    reports = []
     some = [("one", lambda progress: [{"row": 1}]), ("two", two_rows), ("three", lambda progress: [{"row": 3}])]
-    made = steps.run(some, lambda share, what: told.append(what))
-    assert made == {"interrupted": True, "left": 2, "rows": [{"row": 1}, {"row": 2}]} and told == ["one", "two"]
+    made = steps.run(some, lambda share, what: reports.append(what))
+    assert made == {"interrupted": True, "left": 2, "rows": [{"row": 1}, {"row": 2}]} and reports == ["one", "two"]
     assert steps.ended(made) == ["interrupted: 2 steps left out"]
     assert "interrupted: 2 steps left out" in bench_summary.text(summarize(report(left=2), lambda report: iter([])))
     whole = steps.run([some[0]])

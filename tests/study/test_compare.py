@@ -194,10 +194,10 @@ def test_a_failed_check_is_shown(monkeypatch):
 
 
 def test_progress_ends_at_one():
-    told = []
-    compare(ds.gallery.tridiagonal(20), progress=lambda share, what: told.append((share, what)), **FAST)
-    assert told[-1] == (1.0, "done") and all(-1e-9 <= share <= 1 + 1e-9 for share, _ in told)
-    assert any(what == "C = A A: time scipy csr" for _, what in told)
+    reports = []
+    compare(ds.gallery.tridiagonal(20), progress=lambda share, what: reports.append((share, what)), **FAST)
+    assert reports[-1] == (1.0, "done") and all(-1e-9 <= share <= 1 + 1e-9 for share, _ in reports)
+    assert any(what == "C = A A: time scipy csr" for _, what in reports)
 
 
 def test_a_layout_of_ours_takes_part_as_it_is(tmp_path):

@@ -33,15 +33,15 @@ def test_a_slow_call_is_not_repeated_for_ever():
 
 
 def test_progress_is_reported_before_each_sample():
-    told = []
-    measure.time_calls({"f": int}, budget=0.01, progress=lambda share, name: told.append((share, name)))
-    assert {what for _, what in told} == {"time f"} and all(0 <= share <= 1 for share, _ in told)
+    reports = []
+    measure.time_calls({"f": int}, budget=0.01, progress=lambda share, name: reports.append((share, name)))
+    assert {what for _, what in reports} == {"time f"} and all(0 <= share <= 1 for share, _ in reports)
 
 
 def test_portions_of_a_progress_add_up():
-    told = []
-    measure.portion(measure.portion(lambda *a: told.append(a), 0.5, 0.5), 0.5, 0.5)(1.0, "end")
-    assert told == [(1.0, "end")]
+    reports = []
+    measure.portion(measure.portion(lambda *a: reports.append(a), 0.5, 0.5), 0.5, 0.5)(1.0, "end")
+    assert reports == [(1.0, "end")]
 
 
 def test_bandwidth_is_plausible_and_measured_once(monkeypatch):

@@ -37,10 +37,10 @@ def axes_of(A, draw):
 def test_the_first_the_last_and_the_far_offsets_are_labelled(name):
     offsets = np.array(OFFSETS[name])
     positions = plot_structure.places_of(offsets)
-    told, upright = plot_structure.labels_of(offsets, positions, POINTS, np.ones(len(offsets), bool))
-    shown = offsets[told].tolist()
+    labelled, upright = plot_structure.labels_of(offsets, positions, POINTS, np.ones(len(offsets), bool))
+    shown = offsets[labelled].tolist()
     assert shown == sorted(set(shown)) and {offsets[0], offsets[-1]} <= set(shown)
-    gaps = np.diff(positions[told]) * POINTS / (1.08 * max(1.0, positions[-1] - positions[0]))
+    gaps = np.diff(positions[labelled]) * POINTS / (1.08 * max(1.0, positions[-1] - positions[0]))
     assert (gaps >= (9 if upright else 11)).all()  # labels do not touch
     if name in ("stencil", "two", "one outlier"):
         assert shown == offsets.tolist()
@@ -62,19 +62,19 @@ def test_full_diagonals_in_a_crowd_are_labelled():
     offsets = np.array(OFFSETS["scattered"])
     full = np.zeros(len(offsets), bool)
     full[[123, 456]] = True
-    told, _ = plot_structure.labels_of(offsets, plot_structure.places_of(offsets), POINTS, full)
-    assert {123, 456} <= set(told)
+    labelled, _ = plot_structure.labels_of(offsets, plot_structure.places_of(offsets), POINTS, full)
+    assert {123, 456} <= set(labelled)
 
 
-@pytest.mark.parametrize("name", ["stencil", "slim", "beside"])
+@pytest.mark.parametrize("name", ["stencil", "slim", "above"])
 def test_marks_are_inside_and_the_main_diagonal_is_named(name):
     slim = ds.gallery.banded(200, 3, 90).tocsr()[:4]
-    A = {"stencil": ds.gallery.stencil(5, 20), "slim": slim, "beside": sp.eye_array(9, k=2)}[name]
+    A = {"stencil": ds.gallery.stencil(5, 20), "slim": slim, "above": sp.eye_array(9, k=2)}[name]
     axes = axes_of(A, lambda axes, s: plot_structure.draw_occupancy(axes, s, 4.0))
     (low, high), marks = axes.get_xlim(), axes.collections[-1].get_offsets()
     assert low < marks[:, 0].min() and marks[:, 0].max() < high and axes.get_ylim()[1] > marks[:, 1].max() == 100
     shown = {label.get_text() for label in axes.get_xticklabels()} | {text.get_text() for text in axes.texts}
-    assert ("0" in shown) == (name != "beside")
+    assert ("0" in shown) == (name != "above")
     assert "column - row" in axes.get_xlabel() and "%" in axes.get_ylabel()
 
 

@@ -126,10 +126,10 @@ def test_every_format_of_ours(format):
     A = A + A.T
     ours = ds.hm_array(A, symmetry="symmetric") if format == "hm in halves" else ds.array(A, format=format)
     for one in (ours, ours.T):
-        told, expected = analyze(one).to_dict(), analyze(A).to_dict()
-        assert told.pop("bytes") == ds.memory_report(one)  # of its own layout in its own format
+        result, expected = analyze(one).to_dict(), analyze(A).to_dict()
+        assert result.pop("bytes") == ds.memory_report(one)  # of its own layout in its own format
         del expected["bytes"]
-        assert told == expected
+        assert result == expected
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.longdouble, np.clongdouble, ">f8", np.int64])

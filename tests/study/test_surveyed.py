@@ -57,8 +57,8 @@ def check(report, pattern, item):
     expected = brute_force(pattern, item)
     bitmaps = {size: (one.blocks, one.nbytes) for size, one in report.bitmap_blocks.items()}
     assert bitmaps == expected.pop("bitmaps")
-    told = {name: one and (one.nbytes, one.stored) for name, one in report.other_formats.items()}
-    assert told == {"msr": None} | expected
+    sizes = {name: one and (one.nbytes, one.stored) for name, one in report.other_formats.items()}
+    assert sizes == {"msr": None} | expected
     for size, one in report.bitmap_blocks.items():
         assert one.fill == pytest.approx(pattern.sum() / max(1, one.blocks * size * size))
 

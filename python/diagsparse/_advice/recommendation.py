@@ -28,10 +28,20 @@ class Recommendation:
 
     Attributes
     ----------
-    shape, dtype, nnz
-        Of the matrix; integers and bools count as float64.
-    op, products, device, threads
-        The operation, the number of products, and where they run.
+    shape : (int, int)
+        The shape of the matrix.
+    dtype : str
+        The dtype of its values; integers and bools count as float64.
+    nnz : int
+        The number of its entries.
+    op : {"matvec", "matmul"}
+        The operation that the layouts are compared for.
+    products : int
+        The number of products for which the conversion has to be worth it.
+    device : str
+        Where the products run: ``"cpu"``, ``"cuda:0"``, ...
+    threads : int
+        The number of threads on the CPU.
     candidates : list of Candidate
         The recommended layout, then the others by the total time of the conversion and all products. Each of them has
         the attributes ``format``, ``layout`` (a dict with the options of the format), ``dtype`` (of the stored values),
@@ -43,7 +53,7 @@ class Recommendation:
         Why the first layout is recommended.
     hints : list of str
         Hints on options that would be even faster, but change the dtype of the values.
-    left_out : dict
+    left_out : dict of str to str
         Layouts that do not fit in memory, with the reason. With ``formats=``, also formats that are not suitable.
         Formats that are certainly slower appear in neither list.
     """

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from numbers import Real
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from .backend import CPU, Backend
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 SMALL = 1 << 26  # bytes; smaller allocations are not checked
 _ALONE, _LAST = "; pass max_bytes= to change the limit", ", or pass max_bytes="
@@ -116,13 +120,23 @@ def without_limit(message: str) -> str:
     return message.replace(_ALONE, "").replace(_LAST, "")
 
 
-@contextmanager
-def no_limit() -> Iterator[None]:
-    """Remove the advice to pass max_bytes= from errors of methods without that argument; also a decorator."""
-    try:
-        yield
-    except MemoryError as error:
-        raise MemoryError(without_limit(str(error))) from None
+def no_limit(function: Callable[P, R]) -> Callable[P, R]:
+    """Remove the advice to pass max_bytes= from the errors of a function without that argument."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except MemoryError as error:
+            error.args = (without_limit(str(error)),)
+            raise
+
+    return call
+
+
+def advise(error: MemoryError, call: str) -> None:
+    """Let an error advise a call that has the argument max_bytes=, in place of the argument alone."""
+    error.args = (str(error).replace("pass max_bytes=", f"use {call}"),)
 
 
 def _described(nbytes: int, temporary: int) -> str:

@@ -64,6 +64,8 @@ def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False) -> n
             return given
         if given.kind in "iub":
             hint = "pass dtype=np.float64 (or another) to convert"
+        elif is_narrow(given):
+            hint = f'pass dtype="float32" to convert, or dtype="{given.name}" for a format that stores 16-bit floats'
         elif given.kind in "fc":
             hint = "pass dtype= to convert"
         else:

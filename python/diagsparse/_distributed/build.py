@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 
 from .._backends.arguments import integer
+from .._backends.backend import get_backend
 from .._backends.docstrings import completed_by
 from .._matrix.sparse_array import SparseArray
-from .._show import display
 from .collective import communicator, same, together
 from .columns import local_matrix
+from .exchange import chosen_engine
 from .matrix import DistributedArray
-from .ranges import Partition, checked_partition
+from .ranges import Partition, checked_partition, checked_shape
 
 _TAG = 7104
 
 
 def from_rows(
-    function: Callable[[int, int], Any], shape: tuple[int, int], *, comm: Any = None, row_ranges: Any = None
-) -> DistributedArray:
+    function: Callable[[int, int], Any], shape: tuple[int, int], *, comm: Any = None, row_ranges: Any = None,
+    device: str | None = None, engine: str | None = None,
+) -> DistributedArray:  # fmt: skip
     """Build a distributed matrix of which every process builds its own rows.
 
     Parameters
@@ -37,6 +39,13 @@ def from_rows(
         The processes; by default all of them.
     row_ranges : sequence of (int, int), optional
         The rows ``(first, last)`` of each process, contiguous and in the order of the ranks; by default equal numbers.
+    device : str, optional
+        Where this process stores its rows: ``"cpu"`` (the default), ``"cuda"``, ``"cuda:1"``, ... They are built on the
+        host. Vectors on GPUs are arrays of CuPy.
+    engine : {"mpi", "nccl", "cuda_mpi", "pinned"}, optional
+        What carries messages. Between hosts this is MPI. Between GPUs it is NCCL, if nccl4py is installed and each
+        process has a GPU of its own; otherwise an MPI that says that it is CUDA-aware; otherwise MPI, through pinned
+        memory of the hosts.
 
     Returns
     -------
@@ -61,7 +70,7 @@ def from_rows(
     >>> y = D @ distributed.vector(D, 1.0)
     """
     who, comm = "distributed.from_rows", communicator(comm)
-    m, n = together(comm, lambda: _checked_shape(shape, who))
+    m, n = together(comm, lambda: checked_shape(shape, who))
     rows = together(comm, lambda: checked_partition(row_ranges, m, comm.size, who))
     first, last = rows.range(comm.rank)
 
@@ -74,11 +83,14 @@ def from_rows(
             )
         return block
 
-    return _distributed(together(comm, built), rows, n, comm, who)
+    return _distributed(together(comm, built), rows, n, comm, who, device, engine)
 
 
 @completed_by(from_rows)
-def from_local(block: Any, shape: tuple[int, int] | None = None, *, comm: Any = None) -> DistributedArray:
+def from_local(
+    block: Any, shape: tuple[int, int] | None = None, *, comm: Any = None, device: str | None = None,
+    engine: str | None = None,
+) -> DistributedArray:  # fmt: skip
     """Build a distributed matrix from the rows of each process, in the order of the ranks.
 
     Parameters
@@ -92,14 +104,17 @@ def from_local(block: Any, shape: tuple[int, int] | None = None, *, comm: Any = 
     local = together(comm, lambda: local_matrix(block))
     n = same(comm, local.shape[1], f"{who}: the number of columns")
     rows = Partition(np.cumsum([0, *comm.allgather(local.shape[0])]).tolist())
-    wanted = together(comm, lambda: shape and _checked_shape(shape, who))
+    wanted = together(comm, lambda: shape and checked_shape(shape, who))
     if wanted and wanted != (rows.rows, n):
         raise ValueError(f"{who}: the blocks are a {rows.rows} x {n} matrix, expected {wanted[0]} x {wanted[1]}")
-    return _distributed(local, rows, n, comm, who)
+    return _distributed(local, rows, n, comm, who, device, engine)
 
 
 @completed_by(from_rows)
-def from_global(A: Any, *, comm: Any = None, root: int = 0, row_ranges: Any = None) -> DistributedArray:
+def from_global(
+    A: Any, *, comm: Any = None, root: int = 0, row_ranges: Any = None, device: str | None = None,
+    engine: str | None = None,
+) -> DistributedArray:  # fmt: skip
     """Distribute a matrix that one process has.
 
     Parameters
@@ -127,23 +142,23 @@ def from_global(A: Any, *, comm: Any = None, root: int = 0, row_ranges: Any = No
             if p != root:
                 comm.send(whole[slice(*rows.range(p))], p, _TAG)  # one after another: a copy of one part at a time
         block = whole[slice(*rows.range(root))] if comm.size > 1 else whole
-    return _distributed(block, rows, n, comm, who)
+    return _distributed(block, rows, n, comm, who, device, engine)
 
 
-def _checked_shape(shape: Any, who: str) -> tuple[int, int]:
-    try:
-        m, n = shape
-    except (TypeError, ValueError):
-        raise TypeError(f"{who}: shape is {shape!r}, expected two integers (m, n)") from None
-    m, n = integer(m, f"{who}: shape"), integer(n, f"{who}: shape")
-    if m < 0 or n < 0:
-        raise ValueError(f"{who}: shape is {(m, n)}, expected two integers >= 0")
-    return m, n
-
-
-def _distributed(block: SparseArray, rows: Partition, n: int, comm: Any, who: str) -> DistributedArray:
+def _distributed(
+    block: SparseArray,
+    rows: Partition,
+    n: int,
+    comm: Any,
+    who: str,
+    device: str | None = None,
+    engine: str | None = None,
+) -> DistributedArray:
     same(comm, (rows.borders.tolist(), n), f"{who}: the ranges of rows and the number of columns")
     same(comm, block.format, f"{who}: the format of the rows")
     dtype = np.result_type(*comm.allgather(block.dtype))
     cols = rows if n == rows.rows else Partition.equal(n, comm.size)
-    return DistributedArray(block.astype(dtype, copy=False), rows, cols, comm)
+    device = together(comm, lambda: get_backend(device).name if device else "cpu")
+    same(comm, device.partition(":")[0], f"{who}: the kind of device")
+    engine = chosen_engine(comm, device, engine)
+    return DistributedArray(block.astype(dtype, copy=False), rows, cols, comm, device, engine)

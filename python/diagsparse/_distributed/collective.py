@@ -24,7 +24,7 @@ def communicator(comm: Any = None) -> Any:
     if comm is None:
         try:
             from mpi4py import MPI
-        except ImportError as error:
+        except (ImportError, RuntimeError) as error:  # mpi4py is missing, or finds no MPI library
             raise ImportError(
                 f'diagsparse.distributed needs mpi4py and an MPI library: pip install "diagsparse[mpi]" ({error})'
             ) from None

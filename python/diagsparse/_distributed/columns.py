@@ -32,6 +32,7 @@ def local_matrix(block: Any) -> SparseArray:
     if not isinstance(block, SparseArray):
         kind = "hm" if getattr(block, "format", "") == "dia" else "csr"
         block = array(block, kind)
+    block = block.to("cpu")
     if block._packed:
         block = block.unpacked()
     if block.format not in LOCAL_FORMATS:
@@ -52,7 +53,7 @@ def composed(format: str, components: Sequence[SparseArray]) -> SparseArray:
     return FORMATS["qband"].array(convert(bands, "csr") + rest, offsets=bands.offsets.tolist())
 
 
-def offsets_of(component: SparseArray) -> np.ndarray | None:
+def offsets_of(component: SparseArray) -> Any:
     """Return the offsets of a matrix of diagonals, ascending; None for rows of indices."""
     if component.format == "csr":
         return None
@@ -64,6 +65,13 @@ def needed(component: SparseArray, first: int, last: int) -> Ranges:
     if component.format == "csr":
         return runs_of(np.unique(component.indices[component.indptr[first] : component.indptr[last]]))
     return needed_columns(offsets_of(component), component.shape, first, last)
+
+
+def occupied(component: SparseArray, first: int, last: int) -> Ranges:
+    """Return the columns in which the rows ``[first, last)`` have stored elements."""
+    if component.format == "mdia" and first < last:
+        component, last, first = convert(component[first:last], "csr"), last - first, 0
+    return needed(component, first, last)
 
 
 def interior(block: Sequence[SparseArray], own: tuple[int, int]) -> tuple[int, int]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ..io import read, write
 from . import columns
@@ -38,7 +41,7 @@ def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
     """
     folder, comm = Path(path), D.comm
     together(comm, lambda: folder.mkdir(parents=True, exist_ok=True))
-    local = D.local
+    local = D._plan.local()
     together(comm, lambda: write(folder / _name(comm.rank), local))
 
     def index() -> None:
@@ -52,14 +55,17 @@ def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
     together(comm, index)
 
 
-def load(path: str | os.PathLike[str], *, comm: Any = None, row_ranges: Any = None) -> DistributedArray:
+def load(
+    path: str | os.PathLike[str], *, comm: Any = None, row_ranges: Any = None, device: str | None = None,
+    engine: str | None = None,
+) -> DistributedArray:  # fmt: skip
     """Load a matrix saved by `save`, with any number of processes.
 
     Parameters
     ----------
     path : str or path
         The folder.
-    comm, row_ranges
+    comm, row_ranges, device, engine
         As for `from_rows`.
 
     Returns
@@ -85,23 +91,20 @@ def load(path: str | os.PathLike[str], *, comm: Any = None, row_ranges: Any = No
     def own_rows() -> Any:
         borders, n = index["borders"], index["shape"][1]
         parts: list[tuple[int, Any]] = []
-        for p, (a, b) in enumerate(zip(borders, borders[1:], strict=False)):
+        for p, (a, b) in enumerate(pairwise(borders)):
             low, high = max(a, first), min(b, last)
             if low < high or (not parts and p == len(borders) - 2):
                 low, high = min(low, b), max(min(low, b), high)
                 whole = columns.local_matrix(read(folder / _name(p)))
                 parts.append((low - first, columns.components(whole[low - a : high - a])))
-        blocks = zip(*(block for _, block in parts), strict=True)
-        starts = [start for start, _ in parts]
-        found = [
-            columns.put_together([columns.Placed(one, row, lambda c: c) for row, one in zip(starts, block, strict=True)],
-                                 (last - first, n))
-            for block in blocks
-        ]  # fmt: skip
+        found = []
+        for blocks in zip(*(block for _, block in parts), strict=True):
+            placed = [columns.Placed(one, row, np.asarray) for (row, _), one in zip(parts, blocks, strict=True)]
+            found.append(columns.put_together(placed, (last - first, n)))
         return columns.composed(index["format"], found)
 
     same(comm, index["borders"], f"{who}: the ranges of rows in {folder}")
-    return _distributed(together(comm, own_rows), rows, index["shape"][1], comm, who)
+    return _distributed(together(comm, own_rows), rows, index["shape"][1], comm, who, device, engine)
 
 
 def _name(process: int) -> str:

@@ -19,7 +19,7 @@ from .._formats.options import distinct_integers
 from .._show import display
 from .._show.columns import columns as aligned
 from . import drawing
-from .ranges import Partition, Ranges, checked_partition
+from .ranges import Partition, Ranges, checked_partition, checked_shape
 
 
 def needed_columns(offsets: Any, shape: tuple[int, int], first: int, last: int) -> Ranges:
@@ -99,6 +99,7 @@ class Halo:
     ) -> None:  # fmt: skip
         self.process, self.processes, self.shape, self.itemsize = process, rows.processes, shape, itemsize
         self.row_range, self.column_range = rows.range(process), cols.range(process)
+        self._cols = cols  # for drawings
         self.interior, self.needed, self.exchanges = interior, list(needed), exchanges
 
     @property
@@ -127,9 +128,9 @@ class Halo:
     def summary(self) -> str:
         """Return one line of text."""
         first, last = self.row_range
-        inside = (self.interior[1] - self.interior[0]) / (last - first) if last > first else 1.0
+        inside = 100 * (self.interior[1] - self.interior[0]) / (last - first) if last > first else 100
         return (
-            f"process {self.process} of {self.processes}: rows {first} to {last}, {100 * inside:.3g} % of them interior; "
+            f"process {self.process} of {self.processes}: rows {first} to {last}, {inside:.3g} % of them interior; "
             f"receives {human(self.receive_nbytes)} and sends {human(self.send_nbytes)}, "
             f"{display.counted(len(self.exchanges), 'peer')}"
         )
@@ -250,12 +251,14 @@ def halo(
           2   500000 to 750000      248000   1 3      16.0 KB   16.0 KB
           3   750000 to 1000000     249000   2         8.0 KB    8.0 KB
     """
-    m, n = (integer(size, "halo: shape") for size in shape)
+    m, n = checked_shape(shape, "halo")
     k = np.asarray(distinct_integers(offsets, "halo: offsets"), np.int64)
     if ((k <= -m) | (k >= n)).any():
         raise ValueError(f"halo: offset {k[(k <= -m) | (k >= n)][0]} is outside of a {m} x {n} matrix")
     if (processes := integer(processes, "halo: processes")) < 1:
         raise ValueError(f"halo: processes={processes}, expected at least 1")
+    if (itemsize := integer(itemsize, "halo: itemsize")) < 0:
+        raise ValueError(f"halo: itemsize={itemsize}, expected at least 0")
     rows = checked_partition(row_ranges, m, processes, "halo")
     cols = rows if m == n else Partition.equal(n, processes)
     halos = (halo_of(p, [k] * processes, k, (m, n), rows, cols, itemsize) for p in range(processes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 from . import columns
 from .collective import together
-from .matrix import DistributedArray
 from .ranges import Ranges
 from .rows import fetched
 
+DistributedArray: TypeAlias = Any  # of a module above
 
-def matmul(D: DistributedArray, E: DistributedArray) -> DistributedArray:
-    """Return the product of two distributed matrices, distributed like the rows of the first one.
+
+def matmul(D: DistributedArray, E: DistributedArray) -> SparseArray:
+    """Return the rows of this process of the product of two distributed matrices, those that it has of the first one.
 
     The rows of E that the rows of D need follow from the offsets of D, and are fetched once. Over the rows that a
     process has then, both factors are matrices of diagonals again (see `columns`), and are multiplied as such. If E's
@@ -28,7 +29,7 @@ def matmul(D: DistributedArray, E: DistributedArray) -> DistributedArray:
             raise ValueError(
                 f"matmul: {D!r} and {E!r}: expected as many rows as the first one has columns, in the same ranges"
             )
-        left = D.local
+        left = D._plan.local()
         left = convert(left, "csr") if left.format == "qband" else left
         return left, columns.needed(left, 0, left.shape[0])
 
@@ -40,7 +41,7 @@ def matmul(D: DistributedArray, E: DistributedArray) -> DistributedArray:
         found = columns.local_matrix(factor @ (convert(right, "csr") if right.format == "qband" else right))
         return _structural(found, left, right, needed)
 
-    return DistributedArray(together(D.comm, product), D._rows, E._cols, D.comm)
+    return together(D.comm, product)
 
 
 def _structural(found: SparseArray, left: SparseArray, right: SparseArray, needed: Ranges) -> SparseArray:

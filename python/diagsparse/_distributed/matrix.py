@@ -12,7 +12,9 @@ from .._backends.types import product_dtypes
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
+from .arrays import as_local, current, module_of
 from .collective import agree
+from .matmul import matmul
 from .plan import Plan
 from .ranges import Partition
 from .transpose import transposed
@@ -35,6 +37,11 @@ class DistributedArray:
         Type of its values.
     format : str
         Format of the rows of each process.
+    device : str
+        Where the rows of this process are: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...
+    engine : str
+        What carries messages: ``"mpi"`` between hosts; between GPUs ``"nccl"``, ``"cuda_mpi"`` (an MPI that reads their
+        memory itself) or ``"pinned"`` (through pinned memory of the hosts).
     halo : Halo
         The elements of x that this process receives for a product, and those that it sends.
     """
@@ -42,10 +49,13 @@ class DistributedArray:
     __array_priority__ = 12.0
     __array_ufunc__ = None  # x @ D raises
 
-    def __init__(self, block: SparseArray, rows: Partition, cols: Partition, comm: Any) -> None:
+    def __init__(
+        self, block: SparseArray, rows: Partition, cols: Partition, comm: Any, device: str, engine: str
+    ) -> None:
         self.comm, self.shape, self.dtype, self.format = comm, (rows.rows, cols.rows), block.dtype, block.format
         self._rows, self._cols, self._lock = rows, cols, RLock()
-        self._plan = Plan(block, rows, cols, comm)
+        self.device, self.engine = device, engine
+        self._plan = Plan(block, rows, cols, comm, device, engine)
         self.halo, self._nnz = self._plan.report, sum(comm.allgather(block.nnz))
         self._transposed: DistributedArray | None = None
 
@@ -67,7 +77,7 @@ class DistributedArray:
         It is put together from the rows with and without elements of the halo, so this is a copy, unless there are only
         rows without.
         """
-        return self._plan.local()
+        return self._plan.local().to(self.device)
 
     @property
     def nnz(self) -> int:
@@ -88,17 +98,18 @@ class DistributedArray:
         """
         if self._transposed is None:
             self._transposed = DistributedArray(
-                transposed(self.comm, self.local, self._rows, self._cols), self._cols, self._rows, self.comm
-            )
+                transposed(self.comm, self._plan.local(), self._rows, self._cols),
+                self._cols, self._rows, self.comm, self.device, self.engine,
+            )  # fmt: skip
             self._transposed._transposed = self
         return self._transposed
 
     def gather(self, root: int | None = 0) -> SparseArray | None:
         """Return the whole matrix on process `root`, and None on the others; on all of them if `root` is None.
 
-        Every process has to call this.
+        The result is on the host. Every process has to call this.
         """
-        local = self.local
+        local = self._plan.local()
         parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)
         if parts is None:
             return None
@@ -177,9 +188,13 @@ class DistributedArray:
         row is added up in the order of its offsets, so the result has the same bits for any number of processes.
         """
         local, target = self._checked(x, out, beta)
-        with self._lock:
+        with self._lock, current(self.device):
             result = self._plan.product(local, target, alpha, beta)
-        return (out if out is not None else Vector(result, self._rows, self.comm)) if isinstance(x, Vector) else result
+        return (
+            (out if out is not None else Vector(result, self._rows, self.comm, self.device))
+            if isinstance(x, Vector)
+            else result
+        )
 
     def rmatvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0) -> Any:
         """Return ``alpha D.H x + beta out``, the product with the adjoint; see `matvec`."""
@@ -193,9 +208,7 @@ class DistributedArray:
         if isinstance(other, (Vector, np.ndarray)):
             return self.matvec(other)
         if isinstance(other, DistributedArray):
-            from .matmul import matmul  # which imports this class
-
-            return matmul(self, other)
+            return DistributedArray(matmul(self, other), self._rows, other._cols, self.comm, self.device, self.engine)
         return NotImplemented
 
     def diagonal(self) -> Vector:
@@ -203,7 +216,8 @@ class DistributedArray:
         first, last = self.row_range
         if self.shape[0] != self.shape[1]:
             raise ValueError(f"diagonal: a {self.shape[0]} x {self.shape[1]} matrix, expected a square one")
-        return Vector(np.array(self.local.diagonal(first)[: last - first]), self._rows, self.comm)
+        values = self._plan.local().diagonal(first)[: last - first]
+        return Vector(module_of(self.device).array(values), self._rows, self.comm, self.device)
 
     def _checked(self, x: Any, out: Any, beta: complex) -> tuple[Any, Any]:
         """Return the local arrays of the operands."""
@@ -219,7 +233,7 @@ class DistributedArray:
         first, last = self.column_range
         if isinstance(x, Vector) and x._rows != self._cols:
             raise ValueError(f"matvec: x has {x.shape} elements in other ranges than the columns of {self!r}")
-        local = x.local if isinstance(x, Vector) else np.asarray(x)
+        local = x.local if isinstance(x, Vector) else as_local(x, self.device)
         if local.ndim not in (1, 2) or len(local) != last - first:
             raise ValueError(f"matvec: x has shape {local.shape}, expected {last - first} rows, {first} to {last}")
         if out is not None and isinstance(out, Vector) != isinstance(x, Vector):

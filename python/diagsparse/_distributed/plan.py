@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,12 +13,13 @@ from .._matrix.sparse_array import SparseArray
 from .._products.matvec_plan import MatvecPlan
 from .._products.products import plan_matvec
 from . import columns
-from .exchange import Exchanges
+from .arrays import module_of
+from .exchange import exchange_by
 from .halo import Exchange, Halo, halo_of
 from .ranges import Partition, Ranges
 
-
 Block = Sequence[SparseArray]  # the matrices that the rows of a process are the sum of
+_FEWER = 0.75  # fraction of the elements from which single elements are exchanged instead of whole ranges
 
 
 @dataclass
@@ -52,29 +53,32 @@ class Plan:
         What is exchanged.
     """
 
-    def __init__(self, block: SparseArray, rows: Partition, cols: Partition, comm: Any) -> None:
+    def __init__(
+        self, block: SparseArray, rows: Partition, cols: Partition, comm: Any, device: str, engine: str
+    ) -> None:
+        self.device = device
         self.comm, self.shape, self.dtype, self.format = comm, (rows.rows, cols.rows), block.dtype, block.format
         me, (first, last) = comm.rank, rows.range(comm.rank)
         self.own = own = cols.range(me)
-        block = columns.components(block)
-        clean = columns.interior(block, own) if comm.size > 1 else (0, last - first)
-        parts = [(a, b) for a, b in ((0, clean[0]), (clean[1], last - first)) if a < b]
-        self.needed = Ranges.all(columns.needed(one, a, b) for one in block for a, b in parts)
-        self.report = self._halo(block, rows, cols, (first + clean[0], first + clean[1]))
-        self.interior = self._pieces(
-            block, [clean] if clean[0] < clean[1] or not parts else [], Ranges([own[0]], [own[1]])
-        )
-        self.boundary = self._pieces(block, parts, self.needed)
-        self._messages = Exchanges(
+        parts = columns.components(block)
+        clean = columns.interior(parts, own) if comm.size > 1 else (0, last - first)
+        others = [(a, b) for a, b in ((0, clean[0]), (clean[1], last - first)) if a < b]
+        self.needed = Ranges.all(columns.needed(one, a, b) for one in parts for a, b in others)
+        receives, sends, self.report = self._exchanges(parts, rows, cols, clean, others)
+        inside = [clean] if clean[0] < clean[1] or not others else []
+        self.interior = self._pieces(parts, inside, Ranges([own[0]], [own[1]]))
+        self.boundary = self._pieces(parts, others, self.needed)
+        self._messages = exchange_by(
+            engine,
             comm,
-            [(e.peer, self._in_halo(e.receive)) for e in self.report.exchanges if e.received],
-            [(e.peer, Ranges.of(e.send).shifted(-own[0])) for e in self.report.exchanges if e.sent],
+            [(peer, self.needed.positions(part)) for peer, part in receives],
+            [(peer, part.shifted(-own[0])) for peer, part in sends],
         )
         kept = self.needed.within(*own)
         self._kept = [
-            (slice(*self.needed.position([a, b - 1]) + [0, 1]), slice(a - own[0], b - own[0])) for a, b in kept
+            (slice(*to), slice(*of)) for to, of in zip(self.needed.positions(kept), kept.shifted(-own[0]), strict=True)
         ]
-        self._halo_of_last: Any = np.zeros(0)
+        self._halo_of_last: Any = None
 
     @property
     def pieces(self) -> list[Piece]:
@@ -87,33 +91,39 @@ class Plan:
             rows = [one if (a, b) == (0, one.shape[0]) else one[a:b] for one in block]
             if list(over) != [(0, self.shape[1])]:
                 rows = [columns.relabelled(one, over.position, over.size) for one in rows]
-            made.append(Piece(slice(a, b), over, tuple(plan_matvec(one) for one in rows)))
+            made.append(Piece(slice(a, b), over, tuple(plan_matvec(one.to(self.device)) for one in rows)))
         return made
 
-    def _halo(self, block: Block, rows: Partition, cols: Partition, interior: tuple[int, int]) -> Halo:
-        """Return the halo: from the offsets of all processes, or for other formats from what each of them asks for."""
-        me, comm = self.comm.rank, self.comm
-        itemsize = self.dtype.itemsize
+    def _exchanges(self, block: Block, rows: Partition, cols: Partition, clean: Any, parts: Any) -> Any:
+        """Return what is received and sent, each as a list of (process, columns), and the halo that reports it.
+
+        For full diagonals, both follow from the offsets of all processes. Otherwise a process asks the others for the
+        elements that its masks or indices need, if these are fewer than the offsets tell.
+        """
+        me, comm, itemsize = self.comm.rank, self.comm, self.dtype.itemsize
+        first = rows.range(me)[0]
         if self.format in ("dia", "hm"):
             k = columns.offsets_of(block[0])
-            everyone = comm.allgather(k - rows.range(me)[0])  # offsets in the whole matrix
+            everyone = comm.allgather(k - first)  # offsets in the whole matrix
             union = np.unique(np.concatenate(everyone))
-            return halo_of(me, everyone, union, self.shape, rows, cols, itemsize)
-        asked = dict(cols.by_owner(self.needed.without(*self.own)))
+            halo = halo_of(me, everyone, union, self.shape, rows, cols, itemsize)
+            received = [(e.peer, Ranges.of(e.receive)) for e in halo.exchanges if e.received]
+            return received, [(e.peer, Ranges.of(e.send)) for e in halo.exchanges if e.sent], halo
+        possible = self.needed.without(*self.own)
+        stored = Ranges.all(columns.occupied(one, a, b) for one in block for a, b in parts).without(*self.own)
+        asked = dict(cols.by_owner(possible))
+        for peer, part in cols.by_owner(stored):
+            asked[peer] = part if part.size < _FEWER * asked[peer].size else asked[peer]
         requests: list[Any] = [None] * comm.size
         for peer, part in asked.items():
             requests[peer] = (part.starts, part.stops)
-        answers = comm.alltoall(requests)
-        exchanges = []
-        for peer in range(comm.size):
-            receive, send = asked.get(peer, Ranges([], [])), Ranges(*(answers[peer] or ([], [])))
-            if receive.size or send.size:
-                exchanges.append(Exchange(peer, list(receive), list(send), receive.size, send.size))
-        return Halo(me, self.shape, rows, cols, interior, self.needed, exchanges, itemsize)
-
-    def _in_halo(self, ranges: list[tuple[int, int]]) -> Ranges:
-        """Return the positions of ranges of columns in the copy of the needed elements."""
-        return Ranges.of([tuple(int(p) for p in self.needed.position([a, b - 1]) + [0, 1]) for a, b in ranges])
+        answers = {peer: Ranges(*one) for peer, one in enumerate(comm.alltoall(requests)) if one}
+        none, exchanges = Ranges([], []), []
+        for peer in sorted({*asked, *answers}):
+            receive, send = asked.get(peer, none), answers.get(peer, none)
+            exchanges.append(Exchange(peer, receive.outline(), send.outline(), receive.size, send.size))
+        halo = Halo(me, self.shape, rows, cols, (first + clean[0], first + clean[1]), self.needed, exchanges, itemsize)
+        return list(asked.items()), list(answers.items()), halo
 
     # ---- products ---------------------------------------------------------------------------------
     def product(self, x: Any, out: Any, alpha: complex, beta: complex) -> Any:
@@ -133,24 +143,23 @@ class Plan:
 
     def _empty(self, x: Any) -> Any:
         count = sum(piece.rows.stop - piece.rows.start for piece in self.pieces)
-        order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
-        return np.empty((count, *x.shape[1:]), product_dtypes(self.dtype, x.dtype)[1], order)
+        return module_of(self.device).empty((count, *x.shape[1:]), product_dtypes(self.dtype, x.dtype)[1], _order(x))
 
     def _buffer(self, x: Any) -> Any:
         """Return memory for the elements that boundary rows need; that of the last product if it fits."""
         shape = (self.needed.size, *x.shape[1:])
-        order = "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"
-        last = self._halo_of_last
-        if last.shape != shape or last.dtype != x.dtype or not last.flags[f"{order}_CONTIGUOUS"]:
-            self._halo_of_last = np.empty(shape, x.dtype, order)
+        last, order = self._halo_of_last, _order(x)
+        if last is None or last.shape != shape or last.dtype != x.dtype or not last.flags[f"{order}_CONTIGUOUS"]:
+            # Elements that are not received are multiplied by zeros, so they must not be infinite.
+            self._halo_of_last = module_of(self.device).zeros(shape, x.dtype, order)
         return self._halo_of_last
 
     # ---- the rows as one matrix -------------------------------------------------------------------
     def local(self) -> SparseArray:
-        """Return the rows of this process with all columns."""
+        """Return the rows of this process with all columns, on the host."""
         rows = sum(piece.rows.stop - piece.rows.start for piece in self.pieces)
         found = []
-        for matrices in zip(*([plan.matrix for plan in piece.plans] for piece in self.pieces), strict=True):
+        for matrices in zip(*([plan.matrix.to("cpu") for plan in piece.plans] for piece in self.pieces), strict=True):
             if len(self.pieces) == 1 and list(self.pieces[0].columns) == [(0, self.shape[1])]:
                 found.append(matrices[0])
                 continue
@@ -158,3 +167,8 @@ class Plan:
             parts = [columns.Placed(one, piece.rows.start, piece.columns.element) for piece, one in placed]
             found.append(columns.put_together(parts, (rows, self.shape[1])))
         return columns.composed(self.format, found)
+
+
+def _order(x: Any) -> Literal["C", "F"]:
+    """Return the order of memory of a block of vectors."""
+    return "F" if x.ndim == 2 and x.flags.f_contiguous and not x.flags.c_contiguous else "C"

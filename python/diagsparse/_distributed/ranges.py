@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ class Ranges:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def __iter__(self) -> Iterable[tuple[int, int]]:
+    def __iter__(self) -> Iterator[tuple[int, int]]:
         return iter(zip(self.starts.tolist(), self.stops.tolist(), strict=True))
 
     def __eq__(self, other: object) -> bool:
@@ -76,18 +76,38 @@ class Ranges:
         which = np.searchsorted(self.begin, positions, "right") - 1
         return self.starts[which] + positions - self.begin[which]
 
+    def elements(self) -> np.ndarray:
+        """Return all elements."""
+        steps = np.ones(self.size, np.int64)
+        if self.size:
+            steps[self.begin[1:-1]] = self.starts[1:] - self.stops[:-1] + 1
+            steps[0] = self.starts[0]
+        return np.cumsum(steps)
+
+    def positions(self, part: Ranges) -> Ranges:
+        """Return the positions of a part of the set, as ranges, which may touch."""
+        return Ranges(self.position(part.starts), self.position(part.stops - 1) + 1)
+
+    def outline(self, most: int = 64) -> list[tuple[int, int]]:
+        """Return the ranges, or one that contains them all if there are many."""
+        return list(self) if len(self) <= most else [(int(self.starts[0]), int(self.stops[-1]))]
+
     def shifted(self, by: int) -> Ranges:
         """Return the set with `by` added to its elements."""
         return Ranges(self.starts + by, self.stops + by)
 
     def within(self, first: int, last: int) -> Ranges:
         """Return the part of the set in ``[first, last)``."""
+        if first >= last:
+            return Ranges([], [])
         low = int(np.searchsorted(self.stops, first, "right"))
         high = int(np.searchsorted(self.starts, last, "left"))
         return Ranges(np.maximum(self.starts[low:high], first), np.minimum(self.stops[low:high], last))
 
     def without(self, first: int, last: int) -> Ranges:
         """Return the part of the set outside of ``[first, last)``."""
+        if first >= last:
+            return self
         before, after = self.within(0, first), self.within(last, int(self.stops[-1]) if len(self) else last)
         return Ranges(np.append(before.starts, after.starts), np.append(before.stops, after.stops))
 
@@ -107,7 +127,7 @@ def runs_of(elements: Any) -> Ranges:
 
 def covered(starts: Any, stops: Any) -> np.ndarray:
     """Return all integers of these ranges, ascending and once each."""
-    return np.concatenate([np.zeros(0, np.int64), *(np.arange(a, b) for a, b in Ranges.union(starts, stops))])
+    return Ranges.union(starts, stops).elements()
 
 
 class Partition:
@@ -157,7 +177,11 @@ def checked_partition(row_ranges: Any, rows: int, processes: int, who: str) -> P
     """Return the partition that a user specifies: None for equal ranges, or one pair (first, last) per process."""
     if row_ranges is None:
         return Partition.equal(rows, processes)
-    pairs = [tuple(integer(i, f"{who}: row_ranges") for i in pair) for pair in row_ranges]
+    try:
+        given = [tuple(pair) for pair in row_ranges]
+    except TypeError:
+        raise TypeError(f"{who}: row_ranges is {row_ranges!r}, expected one pair (first, last) per process") from None
+    pairs = [tuple(integer(i, f"{who}: row_ranges") for i in pair) for pair in given]
     if len(pairs) != processes:
         raise ValueError(f"{who}: row_ranges has {len(pairs)} ranges, expected {processes}, one for each process")
     for p, pair in enumerate(pairs):
@@ -169,3 +193,15 @@ def checked_partition(row_ranges: Any, rows: int, processes: int, who: str) -> P
     if pairs[-1][1] != rows:
         raise ValueError(f"{who}: row_ranges end at row {pairs[-1][1]}, expected {rows}")
     return Partition([0, *(last for _, last in pairs)])
+
+
+def checked_shape(shape: Any, who: str) -> tuple[int, int]:
+    """Return the shape that a user specifies."""
+    try:
+        m, n = shape
+    except (TypeError, ValueError):
+        raise TypeError(f"{who}: shape is {shape!r}, expected two integers (m, n)") from None
+    m, n = integer(m, f"{who}: shape"), integer(n, f"{who}: shape")
+    if m < 0 or n < 0:
+        raise ValueError(f"{who}: shape is {(m, n)}, expected two integers >= 0")
+    return m, n

@@ -1,8 +1,8 @@
 """Powers and Chebyshev series of a distributed matrix times a vector, with one exchange for several steps.
 
-A process that has the rows ``[a, b)`` of x, and those at a distance of up to ``s`` times the reach of the matrix on both
-sides, computes s steps without an exchange: in each step, the rows at its ends that need others become invalid. It also
-needs the rows of the matrix there. This halo of depth s saves s - 1 exchanges, and costs the products with the
+A process that has the rows ``[a, b)`` of x, and those at a distance of up to ``s`` times the reach of the matrix on
+both sides, computes s steps without an exchange: in each step, the rows at its ends that need others become invalid. It
+also needs the rows of the matrix there. This halo of depth s saves s - 1 exchanges, and costs the products with the
 additional rows (J. Demmel, M. Hoemmen, M. Mohiyuddin, K. Yelick, *Avoiding communication in sparse matrix
 computations*, IPDPS 2008).
 """
@@ -17,8 +17,9 @@ import numpy as np
 from .._backends.arguments import integer
 from .._products.products import plan_matvec
 from . import columns
+from .arrays import array_module
 from .collective import together
-from .exchange import Exchanges
+from .exchange import exchange_by
 from .matrix import DistributedArray
 from .ranges import Ranges
 from .rows import fetched
@@ -72,7 +73,7 @@ def deep_halo(D: DistributedArray, k: int, *, latency: float = _LATENCY, bandwid
     otherwise, and if the halo is deeper than the rows of some process, there is one step for each exchange.
     """
     k = integer(k, "distributed.deep_halo: k")
-    mine = columns.components(D.local)
+    mine = columns.components(D._plan.local())
     offsets = columns.offsets_of(mine[0]) if len(mine) == 1 else None
     below, above = _reach(D, offsets)
     rows, nbytes = D.row_range[1] - D.row_range[0], D.nbytes
@@ -195,15 +196,16 @@ def _checked(who: str, D: DistributedArray, x: Any, k: Any) -> int:
 
 
 def _recurrence(D: Any, x: Vector, alpha: Any, beta: Any, gamma: Any, c: Any, steps: int | None) -> Vector:
-    """Return the sum of ``c_j t_j``, or the last one, with ``t_{j+1} = alpha_j D t_j + beta_j t_j + gamma_j t_{j-1}``.
+    """Return the sum of ``c_j t_j``, or the last ``t_j``, if c is None.
 
+    The vectors are ``t_0 = x`` and ``t_{j+1} = alpha_j D t_j + beta_j t_j + gamma_j t_{j-1}``.
     """
     k = len(alpha)
     steps = deep_halo(D, k).steps if steps is None else integer(steps, "steps")
     steps = max(1, min(steps, k))
     dtype = np.result_type(D.dtype, x.dtype, *([] if c is None else [np.result_type(c, np.float32(0))]))
     multiply, window = D.matvec, None
-    t, before = Vector(x.local.astype(dtype), x._rows, x.comm), None
+    t, before = Vector(x.local.astype(dtype), x._rows, x.comm, x.device), None
     if steps > 1:
         window = _Window.of(D, steps)
         multiply = window.multiply
@@ -224,7 +226,7 @@ def _recurrence(D: Any, x: Vector, alpha: Any, beta: Any, gamma: Any, c: Any, st
         if total is not None:
             total += c[j + 1] * _own(t, window)
     result = _own(t, window) if total is None else total
-    return Vector(np.array(result.local), D._rows, D.comm)
+    return result.copy()
 
 
 def _own(t: Any, window: Any) -> Vector:
@@ -236,14 +238,14 @@ class _Window:
 
     def __init__(self, D: DistributedArray, steps: int) -> None:
         comm, n, (first, last) = D.comm, D.shape[0], D.row_range
-        below, above = _reach(D, columns.offsets_of(D.local))
+        below, above = _reach(D, columns.offsets_of(D._plan.local()))
         below, above = (max(comm.allgather(one)) * steps for one in (below, above))
         ranges = [(max(0, a - below), min(n, b + above)) if a < b else (a, a)
                   for a, b in (D._rows.range(p) for p in range(comm.size))]  # fmt: skip
         self.D, (self.first, self.last) = D, ranges[comm.rank]
         whole = fetched(D, Ranges.union([self.first], [self.last]), None)
         matrix = whole[:, self.first : self.last]
-        self.plan = plan_matvec(matrix)
+        self.plan = plan_matvec(matrix.to(D.device))
         self.inside = slice(first - self.first, last - self.first)
         around = Ranges.union([self.first], [self.last]).without(first, last) if first < last else Ranges([], [])
         receives = [(p, part.shifted(-self.first)) for p, part in D._rows.by_owner(around)]
@@ -252,7 +254,7 @@ class _Window:
             part = Ranges.union([a], [b]).within(first, last)
             if p != comm.rank and part.size:
                 sends.append((p, part.shifted(-first)))
-        self._messages = Exchanges(comm, receives, sends)
+        self._messages = exchange_by(D.engine, comm, receives, sends)
 
     @classmethod
     def of(cls, D: DistributedArray, steps: int) -> _Window:
@@ -265,8 +267,8 @@ class _Window:
 
     def widened(self, x: Vector) -> Any:
         """Return the rows of the window of a vector, as an array."""
-        local = np.ascontiguousarray(x.local)
-        wide = np.zeros((self.last - self.first, *local.shape[1:]), local.dtype)
+        local = array_module(x.local).ascontiguousarray(x.local)
+        wide = array_module(local).zeros((self.last - self.first, *local.shape[1:]), local.dtype)
         pending = self._messages.start(local, wide)
         wide[self.inside] = local
         self._messages.finish(pending, wide)
@@ -274,7 +276,7 @@ class _Window:
 
     def own(self, wide: Any) -> Vector:
         """Return the rows of the process."""
-        return Vector(wide[self.inside], self.D._rows, self.D.comm)
+        return Vector(wide[self.inside], self.D._rows, self.D.comm, self.D.device)
 
     def multiply(self, x: Any, **options: Any) -> Any:
         return self.plan(x, **options)

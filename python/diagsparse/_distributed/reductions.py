@@ -9,60 +9,81 @@ sums and complete the tree, every one of them in the same order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .arrays import array_module, current, host
 from .ranges import Partition
 
 _BLOCK = 8192  # rows; libraries of linear algebra add up so few elements in one thread
 _TAG = 7103
 
 
-def tree_sum(comm: Any, rows: Partition, sums: Callable[..., Any], *arrays: Any) -> Any:
-    """Return the sum over all rows.
+class Reduction(NamedTuple):
+    """A sum over rows: of a block of arrays on the host, and as an expression of CuPy for GPUs."""
 
-    Parameters
-    ----------
-    rows : Partition
-        The rows of each process.
-    sums : callable
-        ``sums(*arrays)`` is the sum over the rows of arrays with at most a block of rows: a NumPy scalar or array.
-    *arrays : array
-        The rows of this process.
-    """
-    first, last = rows.range(comm.rank)
-    arrays = tuple(np.asarray(a) for a in arrays)
-    head = min(last, -(-first // _BLOCK) * _BLOCK)  # rows before it belong to a block that another process begins
-    block = -(-first // _BLOCK)
-    parts = [[_rows_of(a, i, last - first) for a in arrays] for i in range(head - first, last - first, _BLOCK)]
-    requests = []
-    if first < head:
-        owner = rows.owner(first // _BLOCK * _BLOCK)
-        requests = [comm.isend([np.ascontiguousarray(a[: head - first]) for a in arrays], owner, _TAG)]
-    if parts and last % _BLOCK and last < rows.rows:  # the last block continues on the following processes
-        stop, pieces = min(rows.rows, -(-last // _BLOCK) * _BLOCK), [parts[-1]]
+    on_host: Callable[..., Any]
+    on_gpu: str
+
+
+SUM = Reduction(lambda x: x.sum(axis=0), "x")
+DOT = Reduction(lambda x, y: np.vdot(x, y) if x.ndim == 1 else (x.conj() * y).sum(axis=0), "conj(x) * y")
+
+
+def tree_sum(comm: Any, rows: Partition, reduction: Reduction, *arrays: Any, device: str = "cpu") -> Any:
+    """Return the sum over all rows of distributed arrays, of which `arrays` are the rows of this process."""
+    (first, last), n = rows.range(comm.rank), rows.rows
+    begin = min(last, -(-first // _BLOCK) * _BLOCK)  # the rows before belong to a block that another process begins
+    end = max(begin, last // _BLOCK * _BLOCK)  # the rows from here on are a part of a block
+    requests, pieces = [], []
+    if first < begin:
+        part = [np.ascontiguousarray(host(a[: begin - first])) for a in arrays]
+        requests = [comm.isend(part, rows.owner(first // _BLOCK * _BLOCK), _TAG)]
+    if end < last:
+        pieces = [[np.ascontiguousarray(host(a[end - first :])) for a in arrays]]
         for peer in range(comm.rank + 1, rows.processes):
             a, b = rows.range(peer)
-            if a >= stop:
+            if a >= min(n, end + _BLOCK):
                 break
             if a < b:
                 pieces.append(comm.recv(source=peer, tag=_TAG))
-        parts[-1] = [np.concatenate(all_of_it) for all_of_it in zip(*pieces, strict=True)]
-    leaves = np.array([sums(*part) for part in parts])
+    with current(device):
+        leaves = list(_blocks(reduction, [a[begin - first : end - first] for a in arrays]))
+        if pieces:
+            together = [np.concatenate(parts) for parts in zip(*pieces, strict=True)]
+            leaves += list(_blocks(reduction, [array_module(arrays[0]).asarray(a) for a in together]))
     for request in requests:
         request.wait()
     nodes: dict[int, dict[int, Any]] = {}
-    for found in comm.allgather(_subtrees(block, leaves)):
+    for found in comm.allgather(_subtrees(begin // _BLOCK, np.array(leaves))):
         for level, number, total in found:
             nodes.setdefault(level, {})[number] = total
-    count = -(-rows.rows // _BLOCK)
-    return _root(nodes, count) if count else sums(*(a[:0] for a in arrays))
+    return _root(nodes, -(-n // _BLOCK)) if n else reduction.on_host(*(host(a) for a in arrays))
 
 
-def _rows_of(a: Any, begin: int, count: int) -> Any:
-    """Return the rows of a block from `begin` on, in C order, on which the order of NumPy's sums depends."""
-    return np.ascontiguousarray(a[begin : min(begin + _BLOCK, count)])
+def _blocks(reduction: Reduction, arrays: list[Any]) -> Any:
+    """Return the sum of each block of rows, on the host; the last one may be shorter."""
+    count = len(arrays[0])
+    if not count:
+        return []
+    if isinstance(arrays[0], np.ndarray):
+        starts = range(0, count, _BLOCK)  # C order, on which the order of NumPy's sums depends
+        return [reduction.on_host(*(np.ascontiguousarray(a[i : i + _BLOCK]) for a in arrays)) for i in starts]
+    xp = array_module(arrays[0])
+    blocks = [xp.ascontiguousarray(a).reshape(-1, min(count, _BLOCK), *a.shape[1:]) for a in arrays]
+    if arrays[0].ndim == 2:  # columns in front, so that each sum is over contiguous elements, as for one column
+        blocks = [xp.ascontiguousarray(b.transpose(0, 2, 1)) for b in blocks]
+    return _kernel(reduction.on_gpu, len(arrays))(*blocks, axis=-1).get()
+
+
+@cache
+def _kernel(expression: str, count: int) -> Any:
+    import cupy
+
+    operands = ", ".join(f"T {name}" for name in ("x", "y")[:count])
+    return cupy.ReductionKernel(operands, "T z", expression, "a + b", "z = a", "0", "distributed_sum")
 
 
 def _subtrees(first: int, leaves: Any) -> list[tuple[int, int, Any]]:

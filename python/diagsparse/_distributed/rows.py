@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._matrix.sparse_array import SparseArray
 from . import columns
-from .matrix import DistributedArray
 from .ranges import Ranges
+
+DistributedArray: TypeAlias = Any  # of a module above
 
 _TAG = 7105
 
 
 def fetched(D: DistributedArray, wanted: Ranges, cols: tuple[int, int] | None = None) -> SparseArray:
-    """Return rows of the whole matrix one after another, as a matrix with all columns or those in a range.
+    """Return rows of the whole matrix one after another, on the host, as a matrix with all columns or those in a
+    range.
 
     Every process has to call this, with the rows that it wants. All columns with elements have to be in `cols`.
     """
-    comm, rows, (first, last) = D.comm, D._rows, D.row_range
-    local = columns.components(D.local)
+    comm, rows, first = D.comm, D._rows, D.row_range[0]
+    local = columns.components(D._plan.local())
     asked = dict(rows.by_owner(wanted))
     requests: list[Any] = [None] * comm.size
     for peer, part in asked.items():

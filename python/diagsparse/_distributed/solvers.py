@@ -81,9 +81,9 @@ def cg(
     together(D.comm, check)
     precondition = _preconditioner(D, M)
     dtype = np.result_type(D.dtype, b.dtype)
-    x = vector(D, 0, dtype=dtype) if x0 is None else Vector(x0.local.astype(dtype), D._rows, D.comm)
+    x = vector(D, 0, dtype=dtype) if x0 is None else Vector(x0.local.astype(dtype), D._rows, D.comm, D.device)
     limit = max(rtol * float(norm(b)), atol)
-    r = b - D @ x if x0 is not None else Vector(b.local.astype(dtype), D._rows, D.comm)
+    r = b - D @ x if x0 is not None else Vector(b.local.astype(dtype), D._rows, D.comm, D.device)
     p, q, rho = None, vector(D, 0, dtype=dtype), None
     if float(norm(r)) <= limit:
         return x, 0
@@ -113,6 +113,6 @@ def _preconditioner(D: DistributedArray, M: Any) -> Callable[[Vector], Vector]:
     if isinstance(M, str):
         if M != "jacobi":
             raise ValueError(f'distributed.cg: M={M!r}, expected a function, a matrix or "jacobi"')
-        inverse = Vector(1 / D.diagonal().local, D._rows, D.comm)
+        inverse = Vector(1 / D.diagonal().local, D._rows, D.comm, D.device)
         return lambda r: inverse * r
     return M if callable(M) else lambda r: M @ r

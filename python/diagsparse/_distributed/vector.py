@@ -8,8 +8,9 @@ import numpy as np
 
 from .._backends.arguments import integer
 from . import collective
+from .arrays import current, host, module_of
 from .ranges import Partition, checked_partition
-from .reductions import tree_sum
+from .reductions import DOT, SUM, tree_sum
 
 
 class Vector(np.lib.mixins.NDArrayOperatorsMixin):
@@ -24,10 +25,12 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
         The rows of this process; changing them changes the vector.
     comm : mpi4py communicator
         The processes.
+    device : str
+        Where the rows of this process are; on a GPU, `local` is an array of CuPy.
     """
 
-    def __init__(self, local: Any, rows: Partition, comm: Any) -> None:
-        self.local, self._rows, self.comm = local, rows, comm
+    def __init__(self, local: Any, rows: Partition, comm: Any, device: str = "cpu") -> None:
+        self.local, self._rows, self.comm, self.device = local, rows, comm, device
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -46,14 +49,14 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> Vector:
         """Return a copy."""
-        return Vector(self.local.copy(), self._rows, self.comm)
+        return Vector(self.local.copy(), self._rows, self.comm, self.device)
 
     def gather(self, root: int | None = 0) -> Any:
         """Return the whole vector on process `root`, and None on the others; on all of them if `root` is None.
 
-        Every process has to call this.
+        The result is an array of NumPy. Every process has to call this.
         """
-        local = np.ascontiguousarray(self.local)
+        local = np.ascontiguousarray(host(self.local))
         parts = self.comm.allgather(local) if root is None else self.comm.gather(local, root)
         return None if parts is None else np.concatenate(parts)
 
@@ -85,7 +88,7 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
         found = ufunc(*(one.local if isinstance(one, Vector) else one for one in inputs), **kwargs)
         if out is not None:
             return out[0] if len(out) == 1 else out
-        wrap = lambda local: Vector(local, self._rows, self.comm)  # noqa: E731
+        wrap = lambda local: Vector(local, self._rows, self.comm, self.device)  # noqa: E731
         return tuple(map(wrap, found)) if isinstance(found, tuple) else wrap(found)
 
     def _check_same(self, other: Vector, who: str) -> None:
@@ -93,7 +96,10 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
             raise ValueError(f"{who}: vectors of {self.shape} and {other.shape} rows with different ranges of rows")
 
 
-def vector(like: Any, fill: Any = 0, *, comm: Any = None, dtype: Any = None, row_ranges: Any = None) -> Vector:
+def vector(
+    like: Any, fill: Any = 0, *, comm: Any = None, dtype: Any = None, row_ranges: Any = None,
+    device: str | None = None,
+) -> Vector:  # fmt: skip
     """Return a distributed vector.
 
     Parameters
@@ -109,6 +115,8 @@ def vector(like: Any, fill: Any = 0, *, comm: Any = None, dtype: Any = None, row
         By default that of the matrix, or of the filled values.
     row_ranges : sequence of (int, int), optional
         The rows ``(first, last)`` of each process, if `like` is a number; by default equal numbers.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default that of `like`.
 
     Returns
     -------
@@ -128,6 +136,7 @@ def vector(like: Any, fill: Any = 0, *, comm: Any = None, dtype: Any = None, row
     10.0
     """
     who = "distributed.vector"
+    device = getattr(like, "device", "cpu") if device is None else device
     rows, own = getattr(like, "_cols", getattr(like, "_rows", None)), getattr(like, "comm", None)
     comm = collective.communicator(own if comm is None else comm)
     if rows is None:
@@ -151,7 +160,9 @@ def vector(like: Any, fill: Any = 0, *, comm: Any = None, dtype: Any = None, row
     kinds = comm.allgather((local.dtype, local.shape[1:]))
     if len({shape for _, shape in kinds}) > 1:
         raise ValueError(f"{who}: fill returned blocks of shapes {[shape for _, shape in kinds]} per row")
-    return Vector(local.astype(np.result_type(*(kind for kind, _ in kinds)), copy=False), rows, comm)
+    local = local.astype(np.result_type(*(kind for kind, _ in kinds)), copy=False)
+    with current(device):
+        return Vector(module_of(device).asarray(local), rows, comm, device)
 
 
 def dot(x: Vector, y: Vector) -> Any:
@@ -185,7 +196,7 @@ def dot(x: Vector, y: Vector) -> Any:
     x._check_same(y, "distributed.dot")
     if x.shape != y.shape:
         raise ValueError(f"distributed.dot: shapes {x.shape} and {y.shape}, expected equal ones")
-    return tree_sum(x.comm, x._rows, _dot, x.local, y.local)
+    return tree_sum(x.comm, x._rows, DOT, x.local, y.local, device=x.device)
 
 
 def norm(x: Vector) -> Any:
@@ -198,8 +209,4 @@ def norm(x: Vector) -> Any:
 
 def sum(x: Vector) -> Any:
     """Return the sum of the elements of a distributed vector, or of each column of a block, on every process."""
-    return tree_sum(x.comm, x._rows, lambda a: a.sum(axis=0), x.local)
-
-
-def _dot(x: Any, y: Any) -> Any:
-    return np.vdot(x, y) if x.ndim == 1 else (x.conj() * y).sum(axis=0)
+    return tree_sum(x.comm, x._rows, SUM, x.local, device=x.device)

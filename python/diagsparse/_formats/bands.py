@@ -17,14 +17,28 @@ Offsets = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BandProperties:
-    """The paper's properties of a matrix for a given set of band diagonals; a band is a run of adjacent diagonals."""
+    """The paper's properties of a matrix for a given set of band diagonals; a band is a run of adjacent diagonals.
 
-    nnz_percentage: float  # entries per element of the matrix
-    band_percentage: float  # entries in the bands per entry
-    band_occupancy: float  # entries in the bands per position in the bands
+    Attributes
+    ----------
+    nnz_percentage : float
+        The entries divided by the elements of the matrix, in percent.
+    band_percentage : float
+        The entries in the bands divided by all entries, in percent.
+    band_occupancy : float
+        The entries in the bands divided by the elements of the bands, in percent.
+    band_count, diagonal_count : int
+        The number of bands, and of diagonals in them.
+    band_spread : float
+        The sum of the distances between the centres of all pairs of bands, in percent of the number of columns.
+    """
+
+    nnz_percentage: float
+    band_percentage: float
+    band_occupancy: float
     band_count: int
     diagonal_count: int
-    band_spread: float  # sum of the distances between the centres of all pairs of bands, in percent of the columns
+    band_spread: float
 
 
 def lengths(shape: tuple[int, int], offsets: Offsets) -> NDArray[np.int64]:

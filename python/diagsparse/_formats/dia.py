@@ -74,7 +74,8 @@ class dia_array(DiagonalArray):
         either works.
     period : int or "auto", optional
         Store only the first `period` values of diagonals that repeat after `period` rows (1 for constant diagonals;
-        "auto" for the smallest common period). With ``(values, offsets)``, `values` has shape (D, period).
+        "auto" for the smallest common period, which is less than m: something has to repeat). With
+        ``(values, offsets)``, `values` has shape (D, period).
         For both options see ``docs/packing.md``.
     align : {"row", "column"}, optional
         The alignment of ``(values, offsets)``: ``"row"`` as above, or ``"column"`` as in SciPy, where

@@ -205,6 +205,7 @@ class DiagonalArray(SparseArray):
         stored = self._matrix.parts()["offsets"]
         return -stored if self._op & 1 else stored
 
+    @memory.no_limit
     def eliminate_zeros(self) -> None:
         """Remove diagonals of zeros, in place; zeros on other diagonals are not removed."""
         if self._packed:
@@ -215,6 +216,7 @@ class DiagonalArray(SparseArray):
             self._matrix = self._format.laid_out(self, self._format, full, self.dtype)._matrix
             self._op = 0
 
+    @memory.no_limit
     def to_scipy(self, format: str | None = None) -> Any:
         """Return a `scipy.sparse.dia_array`, whose values are a copy aligned by column, or the format named."""
         if self._backend is not CPU:

@@ -33,7 +33,7 @@ def values_to_store(a: SparseArray, given: np.ndarray, count: int, k: int) -> np
     return values[:period] if repeats else None
 
 
-@memory.no_limit()
+@memory.no_limit
 def setdiag(a: SparseArray, values: Any, k: int = 0) -> None:
     """Set diagonal `k` to a number, or its first elements to the given values, in place, as SciPy does.
 

@@ -79,11 +79,22 @@ class ell_array(SparseArray):
 
     _format = Ell("ell")
     column_bits = short.stored_bits
-    bases = component("bases", "Base of the columns of each chunk, int32; None if columns are absolute.")
-    indices = component("indices", "Column of every entry, (width, m), int32 and -1 in the padding, or short.")
-    row_lengths = component("row_lengths", "Number of entries of every row, int32 (m,); None if not stored.")
+    bases = component(
+        "bases",
+        "The smallest column of each chunk of 32 adjacent rows, int32 (width ceil(m / 32),), to which short columns "
+        "are relative. None for columns of 32 bits, and for matrices whose columns all fit into the short type.",
+    )
+    indices = component(
+        "indices",
+        "Column of every entry, shape (width, m): those of row i, ascending, are ``indices[:, i]``. With 32 bits it is "
+        "int32, with -1 in the padding; short columns are uint8 or uint16, with the largest number of the type in the "
+        "padding.",
+    )
+    row_lengths = component(
+        "row_lengths", "Number of entries of every row without padding, int32 (m,). None if not stored."
+    )
 
     @property
     def width(self) -> int:
-        """Number of entries of a row, including padding."""
+        """Number of entries of every row, including padding: at least that of the longest row."""
         return self._matrix.values.shape[0]

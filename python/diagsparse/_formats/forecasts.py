@@ -148,7 +148,7 @@ class Forecasts:
         """Return the number of positions in slices of `height` rows, sorted in windows of `sigma` rows."""
         m = a._shape[0]
         ordered = 4 * m + sorting(m, 0, a._backend) if sigma > 1 else 0
-        return a._core.places_in_slices(*self.in_rows(a, 8 * (m // height + 2) + ordered), height, sigma)
+        return a._core.padded_size_of_slices(*self.in_rows(a, 8 * (m // height + 2) + ordered), height, sigma)
 
     def in_rows(self, a: SparseArray, temporary: int = 0) -> tuple[Any, int]:
         """Return the native arguments of this view for statistics of entries, which native code computes via csr."""

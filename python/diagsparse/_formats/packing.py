@@ -158,10 +158,17 @@ def _reason(packing: Packing, offset: int) -> str:
 
 
 def common_period(full: SparseArray) -> int | None:
-    """Return the smallest common period of the diagonals of a matrix that is not packed; None if they do not repeat."""
-    period = 1
+    """Return the smallest common period of the diagonals of a matrix that is not packed; None if they do not repeat.
+
+    A diagonal without a period of its own only has to fit into the common one.
+    """
+    period = longest = 1
     for _, _, values in full._format.diagonals(full):
-        period = lcm(period, CPU.core.shortest_period(np.ascontiguousarray(full._backend.host(values))))
-        if period >= max(full.shape[0], 2):
+        own = CPU.core.shortest_period(np.ascontiguousarray(full._backend.host(values)))
+        if own < len(values):
+            period = lcm(period, own)
+        longest = max(longest, own)
+        if max(period, longest) >= max(full.shape[0], 2):
             return None
-    return period
+    period *= -(-longest // period)
+    return period if period < max(full.shape[0], 2) else None

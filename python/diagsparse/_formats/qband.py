@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
@@ -202,6 +203,7 @@ class qband_array(SparseArray):
         """
         return partition.report(self._summary(), np.sort(self.offsets), bool(self._op & 1))
 
+    @memory.no_limit
     def eliminate_zeros(self) -> None:
         """Remove the explicit zeros of the rest, and the band diagonals that have only zeros, in place."""
         csr = self._format.to_csr(self).copy()

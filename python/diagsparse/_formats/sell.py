@@ -90,9 +90,11 @@ class sell_array(SparseArray):
         For inconsistent component arrays, columns that are too far apart for `column_bits`, and matrices that do not
         fit into memory.
 
-    Notes ----- Bytes: ``positions (itemsize + 4) + 8 (slices + 1)``, where ``positions`` counts the stored elements and
-    their padding; ``4 m`` more for row_order if ``sigma > 1``, and ``4 m`` with row_lengths. With short columns the 4
-    becomes 2 or 1, plus ``4 ceil(positions / 32)`` if the matrix has more than 65535 or 255 columns. Padding is never
+    Notes
+    -----
+    Bytes: ``positions (itemsize + 4) + 8 (slices + 1)``, where ``positions`` counts the stored elements and their
+    padding; ``4 m`` more for row_order if ``sigma > 1``, and ``4 m`` with row_lengths. With short columns the 4 becomes
+    2 or 1, plus ``4 ceil(positions / 32)`` if the matrix has more than 65535 or 255 columns. Padding is never
     multiplied, so that infinities in x do not spread. Products of two matrices are computed in csr.
 
     Slices as in Monakov, Lokhmotov and Avetisyan (2010); sorting as in Kreutzer, Hager, Wellein, Fehske and Bishop
@@ -108,18 +110,34 @@ class sell_array(SparseArray):
 
     _format = Sell("sell")
     column_bits = short.stored_bits
-    bases = component("bases", "Base of the columns of each chunk, int32; None if columns are absolute.")
+    bases = component(
+        "bases",
+        "The smallest column of each chunk of 32 consecutive positions, int32 (chunks,), to which short columns are "
+        "relative. None for columns of 32 bits, and for matrices whose columns all fit into the short type.",
+    )
     indices = component(
         "indices",
-        "Column of every entry, (positions / slice_height, slice_height), int32 and -1 in the padding, or short.",
+        "Column of every entry, shape (positions / slice_height, slice_height), in the same order as `values`. With "
+        "32 bits it is int32, with -1 in the padding; short columns are uint8 or uint16, with the largest number of "
+        "the type in the padding.",
     )
-    slice_indptr = component("slice_indptr", "Start of each slice, in elements, int64 (slices + 1,).")
-    row_order = component("row_order", "Row of the matrix that each stored row is, int32 (m,); None if not sorted.")
-    row_lengths = component("row_lengths", "Number of entries of every stored row, int32 (m,); None if not stored.")
+    slice_indptr = component(
+        "slice_indptr",
+        "The position in `values` at which each slice starts, int64 (slices + 1,). The last element is the number of "
+        "positions, padding included.",
+    )
+    row_order = component(
+        "row_order",
+        "Row of the matrix that each stored row is, int32 (m,). None if rows are not sorted, that is, with sigma=1.",
+    )
+    row_lengths = component(
+        "row_lengths",
+        "Number of entries of every stored row, in the order of `row_order`, int32 (m,). None if not stored.",
+    )
 
     @property
     def slice_height(self) -> int:
-        """Number of rows of a slice."""
+        """Number of rows of a slice, C in SELL-C-sigma; the last slice has as many, of which some may be padding."""
         return self._matrix.values.shape[1]
 
     def kernels(self, operation: str = "matvec") -> list[str]:

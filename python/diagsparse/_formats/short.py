@@ -49,7 +49,7 @@ def index_type(bits: int) -> np.dtype:
 
 
 def _stored_bits(a: SparseArray) -> int:
-    """Bits of a column index: 32, 16 or 8."""
+    """Number of bits of a column index: 32, 16 or 8."""
     return bits_of(a._matrix.parts()[a._format.structure[0]])
 
 

@@ -32,22 +32,46 @@ _SUITABLE_FOR = {
 
 @dataclass(frozen=True)
 class BitmapBlocks:
-    """The nonempty square blocks of one size, and their bytes if they are stored as in `bmsparse_array`."""
+    """The nonempty square blocks of one size, and their bytes if they are stored as in `bmsparse_array`.
+
+    Attributes
+    ----------
+    blocks : int
+        The number of blocks that have entries.
+    fill : float
+        The entries divided by the elements of these blocks.
+    nbytes : int
+        The bytes of the matrix in blocks of this size.
+    """
 
     blocks: int
-    fill: float  # entries per element of these blocks
+    fill: float
     nbytes: int
 
 
 @dataclass(frozen=True)
 class OtherFormat:
-    """The memory that a format would need that is not implemented."""
+    """The memory that a format would need that is not implemented.
 
-    layout: str  # the size of its blocks, or the number of block rows and columns; "" if it has no blocks
+    Attributes
+    ----------
+    layout : str
+        The size of its blocks, or the number of block rows and columns; "" if it has no blocks.
+    blocks : int or None
+        The number of blocks, None if it has none.
+    stored : int
+        The number of values, including zeros in blocks.
+    nbytes : int
+        The bytes of the matrix in this format.
+    suitable_for : str
+        The kind of matrices that the format is made for.
+    """
+
+    layout: str
     blocks: int | None
-    stored: int  # values, including zeros in blocks
+    stored: int
     nbytes: int
-    suitable_for: str  # a kind of matrices
+    suitable_for: str
 
 
 _Counts: TypeAlias = tuple[dict[int, BitmapBlocks], dict[str, OtherFormat | None]]

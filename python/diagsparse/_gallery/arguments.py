@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -20,6 +21,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _DTYPES = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
+_PREFIX = re.compile(r"^gallery\.\w+: ")
 _documented = completed_by("""
 Parameters
 ----------
@@ -40,11 +42,15 @@ seed : int, sequence of int or numpy.random.Generator, optional
     Anything that `numpy.random.default_rng` accepts. The same seed and dtype give the same matrix.
 format : str, optional
     One of `diagsparse.formats()`, for a diagsparse matrix. By default, the result is a SciPy sparse array.
+
+Returns
+-------
+dia_array, shape (n, n)
 """)
 
 
 def gallery_function(function: Callable[P, R]) -> Callable[P, R]:
-    """Document the common parameters of a function of the gallery, and begin its errors with its name."""
+    """Add what functions of the gallery have in common to a docstring, and begin errors with the function's name."""
     name = f"gallery.{function.__name__}"
 
     @_documented
@@ -53,8 +59,8 @@ def gallery_function(function: Callable[P, R]) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except (MemoryError, TypeError, ValueError) as error:
-            if not str(error).startswith("gallery."):  # otherwise it comes from another function of the gallery
-                error.args = (f"{name}: {error}",)
+            # An error in another function of the gallery begins with the name of that one, which the user did not call.
+            error.args = (f"{name}: {_PREFIX.sub('', str(error))}",)
             raise
 
     return call

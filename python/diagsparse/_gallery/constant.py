@@ -37,10 +37,6 @@ def tridiagonal(
     lower, main, upper : number
         Values on the diagonals -1, 0 and 1. Diagonals with the value zero are not stored.
 
-    Returns
-    -------
-    dia_array, shape (n, n)
-
     Examples
     --------
     >>> from diagsparse import gallery

@@ -10,12 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._backends.docstrings import completed_by
 from .arguments import Dtype, Format, Rows, checked_dtype, gallery_function, numbers, whole_number
 from .construction import Diagonals
 from .rows import row_range
 
+_of_spins = completed_by("""
+Parameters
+----------
+dtype : dtype, optional
+    By default float64 if the result is real, and complex128 otherwise.
+
+Returns
+-------
+dia_array, shape (2**sites, 2**sites)
+""")
+
 
 @gallery_function
+@_of_spins
 def pauli_sum(
     strings: Iterable[str],
     coefficients: ArrayLike,
@@ -34,12 +47,6 @@ def pauli_sum(
         The strings, with one letter I, X, Y or Z for each site.
     coefficients : array_like
         One coefficient for each string.
-    dtype : dtype, optional
-        By default float64 if the result is real, and complex128 otherwise.
-
-    Returns
-    -------
-    dia_array, shape (2**sites, 2**sites)
 
     Raises
     ------
@@ -106,6 +113,7 @@ def pauli_sum(
 
 
 @gallery_function
+@_of_spins
 def heisenberg(
     sites: int,
     *,
@@ -126,12 +134,6 @@ def heisenberg(
         jx, jy and jz.
     field : sequence of 3 numbers or arrays of shape (sites,)
         hx, hy and hz. A field along Y makes the result complex.
-    dtype : dtype, optional
-        By default float64 if the result is real, and complex128 otherwise.
-
-    Returns
-    -------
-    dia_array, shape (2**sites, 2**sites)
 
     Examples
     --------
@@ -143,7 +145,7 @@ def heisenberg(
            [ 0.,  0.,  0.,  1.]])
     """
     sites = _check_sites(whole_number("sites", sites, "a count of spins"), rows)
-    for name, three in (("couplings", couplings), ("field", field)):
+    for name, three in (("couplings", numbers("couplings", couplings)), ("field", field)):
         if len(three) != 3:
             raise ValueError(f"{name} has {len(three)} elements, expected three, along X, Y and Z")
     terms = [({s: letter, t: letter}, j) for s, t in _bonds(sites, periodic)
@@ -156,6 +158,7 @@ def heisenberg(
 
 
 @gallery_function
+@_of_spins
 def transverse_ising(
     sites: int,
     *,
@@ -175,12 +178,6 @@ def transverse_ising(
         Coupling of neighbouring spins.
     field, longitudinal : number or array of shape (sites,)
         Transverse and longitudinal field, for all sites or for each of them.
-    dtype : dtype, optional
-        By default float64 if the result is real, and complex128 otherwise.
-
-    Returns
-    -------
-    dia_array, shape (2**sites, 2**sites)
 
     Examples
     --------
@@ -191,7 +188,10 @@ def transverse_ising(
            [-1.,  0.,  1., -1.],
            [ 0., -1., -1., -1.]])
     """
-    across, along = (-np.asarray(h, float) for h in (field, longitudinal))
+    sites = _check_sites(whole_number("sites", sites, "a count of spins"), rows)
+    across, along = (
+        -np.array(_on_sites(name, h, sites), float) for name, h in (("field", field), ("longitudinal", longitudinal))
+    )
     return heisenberg(sites, couplings=(0, 0, -coupling), field=(across, 0, along), periodic=periodic, dtype=dtype,
                       rows=rows, format=format)  # fmt: skip
 

@@ -20,10 +20,6 @@ def banded(n: int, kl: int, ku: int, *, dtype: Dtype = float, seed: Seed = None,
     kl, ku : int
         Numbers of subdiagonals and superdiagonals. Those outside of the matrix are left out.
 
-    Returns
-    -------
-    dia_array, shape (n, n)
-
     Examples
     --------
     >>> from diagsparse import gallery
@@ -45,10 +41,6 @@ def triangular(n: int, lower: bool = True, *, dtype: Dtype = float, seed: Seed =
     lower : bool
         Whether the lower or the upper triangle is filled.
 
-    Returns
-    -------
-    dia_array, shape (n, n)
-
     Examples
     --------
     >>> from diagsparse import gallery
@@ -62,10 +54,6 @@ def triangular(n: int, lower: bool = True, *, dtype: Dtype = float, seed: Seed =
 @gallery_function
 def hessenberg(n: int, *, dtype: Dtype = float, seed: Seed = None, format: Format = None) -> Any:
     """Return a random upper Hessenberg matrix: the upper triangle and one subdiagonal.
-
-    Returns
-    -------
-    dia_array, shape (n, n)
 
     Examples
     --------
@@ -90,10 +78,6 @@ def random_diagonals(
     reach : float
         Fraction of n that limits the offsets. They are drawn uniformly without replacement from -w to w, where w is
         1.04 reach n, but at most n - 1.
-
-    Returns
-    -------
-    dia_array, shape (n, n)
 
     Notes
     -----

@@ -2,7 +2,8 @@
 
 The result of a comparison is a SciPy array of bools in host memory, because bool is not one of our value types. Two
 matrices are compared on their device. A result that is mostly True, as of ``A == B``, is computed as the complement of
-the opposite comparison.
+the opposite comparison. ``A <= B`` is the complement of ``A > B``, for example, and therefore true where an element is
+NaN, as in SciPy.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ def less(a: Any, other: Any) -> Any:
 
 
 def less_equal(a: Any, other: Any) -> Any:
-    """Return ``A <= other`` as `equal` does."""
+    """Return ``A <= other`` as `equal` does.
+
+    For a sparse `other` this is the complement of ``A > other``, as in SciPy, so it is True where an element is NaN.
+    """
     return _compared(a, other, operator.le)
 
 
@@ -58,7 +62,7 @@ def greater(a: Any, other: Any) -> Any:
 
 
 def greater_equal(a: Any, other: Any) -> Any:
-    """Return ``A >= other`` as `equal` does."""
+    """Return ``A >= other`` as `equal` does; with NaN as ``A <= other``."""
     return _compared(a, other, operator.ge)
 
 
@@ -72,6 +76,7 @@ def minimum(a: Any, other: Any) -> Any:
     return _extreme(a, other, "minimum")
 
 
+@memory.no_limit
 def _extreme(a: Any, other: Any, how: str) -> Any:
     if operands.is_sparse(other):
         other = operands.as_operand(other, a._backend)
@@ -82,6 +87,7 @@ def _extreme(a: Any, other: Any, how: str) -> Any:
     return a._format.like(a, FORMATS[COMMON].array(result)) if sp.issparse(result) else result
 
 
+@memory.no_limit
 def _compared(a: Any, other: Any, compare: Callable[[Any, Any], Any]) -> Any:
     sparse, scalar = operands.is_sparse(other), is_scalar(other)
     if not (sparse or scalar or operands.is_dense(other)):

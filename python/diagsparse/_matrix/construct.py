@@ -169,7 +169,7 @@ def _from_dense(
 ) -> Any:
     """Build from `dense`, which is the user's `arg` as a NumPy array."""
     who = format.who
-    if dense.dtype.kind not in "iubfc":
+    if dense.dtype.kind not in "iubfc" and not is_narrow(dense.dtype):
         raise TypeError(
             f"{who}: got {type(arg).__name__} of {dense.dtype} values; expected a sparse matrix, "
             "a dense 2-D array of numbers, a shape, or component arrays"

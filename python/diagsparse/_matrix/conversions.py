@@ -137,6 +137,7 @@ def _dense_output(a: Any, order: str | None, out: np.ndarray | None) -> np.ndarr
 
 
 # ---- copies, and conversions to NumPy and SciPy -------------------------------------------------
+@memory.no_limit
 def copy(a: M) -> M:
     """Return an independent copy; the copy of a view is stored as the view shows it."""
     if a._op & 1:
@@ -145,11 +146,13 @@ def copy(a: M) -> M:
     return a._wrap(a._matrix.with_values(values.conj() if a._op else values.copy()))
 
 
+@memory.no_limit
 def to_scipy(a: Any, format: str | None = None) -> Any:
     """Return this matrix as a SciPy sparse array of the given format, by default the nearest one."""
     return to_csr(a).to_scipy(format)
 
 
+@memory.no_limit
 def toarray(a: Any, order: str | None = None, out: np.ndarray | None = None) -> np.ndarray:
     """Return a dense NumPy array of shape (m, n).
 
@@ -184,6 +187,7 @@ def todense(a: Any, order: str | None = None, out: np.ndarray | None = None) -> 
     return a.toarray(order, out)
 
 
+@memory.no_limit
 def diagonal(a: Any, k: int = 0) -> np.ndarray:
     """Return a copy of diagonal `k` (0: the main one) as a NumPy array; elements that are not stored are 0."""
     if not a._op:
@@ -193,6 +197,7 @@ def diagonal(a: Any, k: int = 0) -> np.ndarray:
     return values.conj() if a._op & 2 else values
 
 
+@memory.no_limit
 def eliminate_zeros(a: Any) -> None:
     """Remove the stored zeros, in place."""
     csr = to_csr(a).copy()

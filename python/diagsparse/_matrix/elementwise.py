@@ -29,6 +29,7 @@ from .registry import COMMON, FORMATS
 def divide(a: M, other: complex) -> M: ...
 @overload
 def divide(a: Any, other: Any) -> Any: ...
+@memory.no_limit
 def divide(a: Any, other: Any) -> Any:
     """Return ``A / other``; zeros stay zeros, whatever a dense array divides them by. On a GPU, the host divides."""
     if is_scalar(other):
@@ -71,6 +72,7 @@ def times_on_the_right(a: M, other: Any) -> M:
     return a * other
 
 
+@memory.no_limit
 def multiply(a: M, other: Any) -> M:
     """Return the element-wise product with a scalar, a sparse matrix, or a dense array.
 
@@ -116,6 +118,7 @@ def subtract_from(a: Any, other: Any) -> Any:
     return sum_with(a, other, -1, 1)
 
 
+@memory.no_limit
 def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     """Return ``alpha a + beta other``."""
     if operands.is_sparse(other):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.types import is_narrow, require_float64, value_dtype
 from .base import M, write_values
@@ -87,6 +88,7 @@ def stored_factor(a: Any, factor: Any) -> Any:
     return factor.conjugate() if a._op & 2 else factor
 
 
+@memory.no_limit
 def scaled(a: M, factor: Any) -> M:
     require_float64(factor, "*", "the factor")
     if a._packed and not keeps_storage(a, np.multiply, factor):
@@ -102,9 +104,11 @@ def absolute(a: M) -> M:
     return changed(a, abs)
 
 
+@memory.no_limit
 def to_power(a: M, power: Any) -> M:
     if not is_scalar(power):
-        raise NotImplementedError(f"** works element by element and takes a positive number, got {power!r}")
+        error = TypeError if isinstance(power, _NO_NUMBERS) else NotImplementedError  # as in SciPy
+        raise error(f"** works element by element and takes a positive number, got {power!r}")
     if power == 0:
         raise NotImplementedError("A**0 would fill the matrix with ones; use numpy.ones(A.shape)")
     if np.iscomplexobj(power) or not power > 0:
@@ -119,13 +123,31 @@ def to_power(a: M, power: Any) -> M:
     )  # a power of a conjugate need not be the conjugate of the power
 
 
+@memory.no_limit
 def rounded(a: M, ndigits: int = 0) -> M:
     plain = unpacked(a)
     return changed(plain, lambda values: np.round(values, ndigits))
 
 
 def power(a: M, n: Any, dtype: Any = None) -> M:
-    """Return the elements raised to the power `n`, a positive number: ``A ** n``."""
+    """Return the elements raised to the power `n`: ``A ** n``.
+
+    Parameters
+    ----------
+    n : scalar
+        A positive number.
+    dtype : dtype, optional
+        The dtype to which the values are converted first.
+
+    Raises
+    ------
+    TypeError
+        If `n` is a string.
+    ValueError
+        If `n` is negative or complex.
+    NotImplementedError
+        If `n` is 0, which would fill the matrix with ones, or not a scalar.
+    """
     return (a if dtype is None else a.astype(dtype, copy=False)) ** n
 
 
@@ -178,6 +200,7 @@ def in_place(a: M, ufunc: Any, number: Any, who: str) -> M:
     return a
 
 
+@memory.no_limit
 def over_number(a: M, divisor: Any) -> M:
     require_float64(divisor, "/", "the divisor")
     if a._packed and not keeps_storage(a, np.true_divide, divisor):
@@ -188,6 +211,7 @@ def over_number(a: M, divisor: Any) -> M:
 def ufunc_method(ufunc: np.ufunc) -> Callable[[M], M]:
     """Return the method that applies a NumPy ufunc, which maps 0 to 0, to each stored value."""
 
+    @memory.no_limit
     def method(a: M) -> M:
         return changed(_not_conjugated(unpacked(a)), ufunc)
 

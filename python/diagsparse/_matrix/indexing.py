@@ -22,6 +22,7 @@ _READING = "A[...]"  # the name of the operation in errors
 _BYTES_OF_POSITIONS = 56  # per element that is written: seven temporary arrays of integers
 
 
+@memory.no_limit
 def get(a: Any, which: Any) -> Any:
     """Return an element, a row, a column or a submatrix, as SciPy does.
 
@@ -52,6 +53,7 @@ def get(a: Any, which: Any) -> Any:
     return FORMATS[COMMON].array(result) if sp.issparse(result) and result.ndim == 2 else result
 
 
+@memory.no_limit
 def set(a: Any, which: Any, values: Any) -> None:
     """Write stored elements, as ``A[i, j] = v``.
 
@@ -90,7 +92,7 @@ def set(a: Any, which: Any, values: Any) -> None:
     flat[positions[stored]] = np.conj(wanted[stored]) if a._op & CONJUGATED else wanted[stored]
 
 
-@memory.no_limit()
+@memory.no_limit
 def setdiag(a: Any, values: Any, k: int = 0) -> None:
     """Set diagonal `k` to a number, or its first elements to the given values, in place, as SciPy does.
 

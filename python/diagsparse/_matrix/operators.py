@@ -13,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._arrays import device_dense, host_dense, owners, streams
 from .._arrays.host_dense import as_numpy, check_operand, refuse_part_of
+from .._backends import memory
 from .._backends.arguments import check_kernel
 from .._backends.backend import CPU
 from .._backends.docstrings import completed_by
@@ -157,10 +158,14 @@ def times(a: Any, other: Any) -> Any:
         if other.ndim == 0:
             raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
         return a.matvec(other)
-    if isinstance(other, Base):
-        return a._format.matmul(a, other)
-    if (sparse := operands.as_sparse(other, a._backend)) is not None:
-        return a.matmul(sparse)
+    try:
+        if isinstance(other, Base):
+            return a._format.matmul(a, other)
+        if (sparse := operands.as_sparse(other, a._backend)) is not None:
+            return a.matmul(sparse)
+    except MemoryError as error:
+        memory.advise(error, "A.matmul(B, max_bytes=)")
+        raise
     if isinstance(other, LinearOperator):
         return aslinearoperator(a) @ other
     if is_scalar(other):
@@ -172,8 +177,12 @@ def times_on_the_right(a: Any, other: Any) -> Any:
     """Return ``other @ A``."""
     if type(other) is np.ndarray and a._backend is CPU and other.ndim == 1 and len(other) == a._shape[0]:
         return a.T.matvec(other)
-    if (sparse := operands.as_sparse(other, a._backend)) is not None:
-        return sparse.matmul(a)
+    try:
+        if (sparse := operands.as_sparse(other, a._backend)) is not None:
+            return sparse.matmul(a)
+    except MemoryError as error:
+        memory.advise(error, "diagsparse.matmul(B, A, max_bytes=)")
+        raise
     if is_scalar(other):
         raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
     if not operands.is_dense(other):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,8 @@ def hstack(
 
     Raises
     ------
+    TypeError
+        If a block is not a matrix, such as None.
     ValueError
         For shapes that do not fit, and matrices on a GPU.
     MemoryError
@@ -93,7 +95,9 @@ def block_diag(
 
 
 def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
-    matrices = [unpacked(array(block)) for block in blocks]
+    if not isinstance(blocks, Iterable) or isinstance(blocks, str):
+        raise TypeError(f"{who}: blocks is {blocks!r}, expected a sequence of matrices")
+    matrices = [_block(who, i, block) for i, block in enumerate(blocks)]
     if not matrices:
         raise ValueError(f"{who}: no blocks")
     if on_gpu := [a for a in matrices if a._backend is not CPU]:
@@ -101,6 +105,16 @@ def _blocks(who: str, blocks: Sequence[Any]) -> list[SparseArray]:
             f'{who}: {on_gpu[0]!r}: blocks must be on the CPU; use A.to("cpu"), and .to("cuda") for the result'
         )
     return matrices
+
+
+def _block(who: str, i: int, block: Any) -> SparseArray:
+    if block is None or isinstance(block, (str, bytes)):
+        raise TypeError(f"{who}: blocks[{i}] is {block!r}, expected a sparse matrix or a dense 2-D array")
+    try:
+        return unpacked(array(block))
+    except (TypeError, ValueError) as error:
+        error.args = (f"{who}: blocks[{i}]: {error}",)
+        raise
 
 
 def _joined(

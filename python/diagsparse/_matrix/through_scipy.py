@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
+from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.docstrings import completed_by
 from .base import M
@@ -17,6 +18,7 @@ from .convert import convert, unpacked
 from .registry import COMMON
 
 
+@memory.no_limit
 def as_scipy_csr(a: Any, who: str) -> Any:
     """Return this matrix as a SciPy csr, which must not be modified."""
     require_host(a, who)
@@ -30,6 +32,7 @@ def require_host(a: Any, who: str) -> None:
 
 
 # ---- extremes ---------------------------------------------------------------------------------
+@memory.no_limit
 def max(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return the maximum of all elements, or of each column or row, as SciPy does.
 
@@ -45,39 +48,88 @@ def max(a: Any, axis: int | None = None, out: None = None, **options: Any) -> An
     Returns
     -------
     number or SciPy sparse array
-        A sparse array if `axis` is given.
+        A sparse array of shape (n,) for ``axis=0``, (m,) for ``axis=1``.
+
+    Raises
+    ------
+    ValueError
+        For another axis, an `out`, or a matrix without elements.
+    TypeError
+        If the matrix is on a GPU.
     """
     return a._format.extreme(a, "max", axis, out, **options)
 
 
 @completed_by(max)
+@memory.no_limit
 def min(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return the minimum of all elements, or of each column or row, as SciPy does."""
     return a._format.extreme(a, "min", axis, out, **options)
 
 
 @completed_by(max)
+@memory.no_limit
 def nanmax(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return the maximum, ignoring NaN."""
     return a._format.extreme(a, "nanmax", axis, out, **options)
 
 
 @completed_by(max)
+@memory.no_limit
 def nanmin(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
     """Return the minimum, ignoring NaN."""
     return a._format.extreme(a, "nanmin", axis, out, **options)
 
 
+@completed_by(max)
 def argmax(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the index of the first maximum of the flattened matrix (row by row), or along an axis.
+    """Return the index of the first maximum, of all elements or of each column or row, as SciPy does.
 
-    Parameters are those of `max`.
+    Parameters
+    ----------
+    axis : {None, 0, 1, -1, -2}
+        None for the index in the flattened matrix, ``i n + j``; 0 for the row in each column, 1 for the column in each
+        row.
+    **options
+        With ``explicit=True``, only stored elements count.
+
+    Returns
+    -------
+    int or NumPy array
+        An array of shape (n,) for ``axis=0``, (m,) for ``axis=1``. NaN counts as the maximum.
+
+    Raises
+    ------
+    ValueError
+        For another axis, an `out`, or a matrix without elements.
+    TypeError
+        If the matrix is on a GPU.
+
+    Notes
+    -----
+    The matrix is converted to csr, if it has another format, and read once.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.csr_array(np.array([[0.0, 3.0, -1.0], [5.0, 0.0, 0.0]]))
+    >>> A.argmax(), A.argmax(axis=0), A.argmax(axis=1)
+    (3, array([1, 0, 1]), array([1, 0]))
     """
     return as_scipy_csr(a, "argmax").argmax(axis, out, **options)
 
 
+@completed_by(argmax, ("NaN counts as the maximum", "NaN counts as the minimum"))
 def argmin(a: Any, axis: int | None = None, out: None = None, **options: Any) -> Any:
-    """Return the index of the first minimum; see `argmax`."""
+    """Return the index of the first minimum, of all elements or of each column or row, as SciPy does.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.csr_array(np.array([[0.0, 3.0, -1.0], [5.0, 0.0, 2.0]]))
+    >>> A.argmin(), A.argmin(axis=1), A.argmin(axis=1, explicit=True)
+    (2, array([2, 1]), array([2, 2]))
+    """
     return as_scipy_csr(a, "argmin").argmin(axis, out, **options)
 
 

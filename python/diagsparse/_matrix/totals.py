@@ -15,6 +15,7 @@ from .._backends.types import VALUE_TYPES, widened
 from .through_scipy import as_scipy_csr
 
 
+@memory.no_limit
 def sum(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = None, *, keepdims: bool = False) -> Any:
     """Return the sum of all elements, or of each column (``axis=0``) or row (``axis=1``).
 
@@ -86,6 +87,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: np.ndarray | None = N
     return out
 
 
+@memory.no_limit
 def count_nonzero(a: Any, axis: Any = None) -> Any:
     """Count the nonzero elements, of the matrix or of each column or row."""
     if axis is None or (along := _axis(axis)) is None:
@@ -93,6 +95,7 @@ def count_nonzero(a: Any, axis: Any = None) -> Any:
     return as_scipy_csr(a, "count_nonzero").count_nonzero(axis=along)
 
 
+@memory.no_limit
 def trace(a: Any, offset: int = 0) -> Any:
     """Return the sum of diagonal `offset`."""
     if type(offset) is not int:

@@ -17,14 +17,23 @@ from .plans import MatmulPlan
 
 @dataclass(frozen=True)
 class Forecast:
-    """The memory that an operation needs."""
+    """The memory that an operation needs, as returned by `forecast`.
 
-    result_nbytes: int  #: exact bytes of the result
-    workspace_nbytes: int  #: upper bound of the temporary bytes
+    Attributes
+    ----------
+    result_nbytes : int
+        The bytes of the result: ``(A @ B).nbytes`` or ``A.asformat(format).nbytes``. `forecast` lists the cases in
+        which it is an upper bound.
+    workspace_nbytes : int
+        An upper bound of the temporary bytes that are needed in addition.
+    """
+
+    result_nbytes: int
+    workspace_nbytes: int
 
     @property
     def total_nbytes(self) -> int:
-        """Result and workspace together."""
+        """Result and workspace together: the least value for `max_bytes`."""
         return self.result_nbytes + self.workspace_nbytes
 
     def __str__(self) -> str:
@@ -107,10 +116,37 @@ def _format_for(a: SparseArray, format: str) -> Any:
 def memory_report(a: Any) -> dict[str, int | None]:
     """Return the bytes of `a` in every format, None for formats that cannot represent it.
 
-    For its own format, they are `a.nbytes`, and for a view those of `a.copy()`. For other formats, they are those
-    of the default layout: dia, hm and cdm preserve the packing of each other, the others store all elements. Zeros on
-    diagonals do not count if a format would drop them. The matrix is converted at most to csr, if its rows are needed,
-    after a forecast of the memory.
+    Parameters
+    ----------
+    a : sparse matrix
+        Ours or SciPy's.
+
+    Returns
+    -------
+    dict
+        The bytes by the name of the format. For the format of `a`, they are `a.nbytes`, and for a view those of
+        `a.copy()`. For other formats, they are those of the default layout: dia, hm and cdm preserve the packing of
+        each other, the others store all elements. Zeros on diagonals do not count if a format would drop them. The
+        value is None if the format cannot represent the matrix, for example cdm if it is not square.
+
+    Raises
+    ------
+    TypeError
+        If `a` is not a sparse matrix.
+    MemoryError
+        If a conversion to csr is needed, and does not fit in memory.
+
+    Notes
+    -----
+    No other format is built. If the lengths of rows or the blocks have to be counted, the matrix is read once; a matrix
+    whose rows cannot be read directly is first converted to csr.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> report = ds.memory_report(ds.gallery.tridiagonal(1000))
+    >>> report["hm"], report["csr"], report["ell"]
+    (24040, 43984, 36000)
     """
     a = _sparse(a, "memory_report", "a")
     s = a._summary()

@@ -121,8 +121,45 @@ def plan_matmul(
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
     """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` computes one.
 
-    The plan uses the values and the structure that `a` has at the call. A matrix of SciPy or CuPy is copied when the
-    plan is created, and later changes of it have no effect.
+    Parameters
+    ----------
+    a : sparse matrix, shape (m, n)
+        Ours, SciPy's or CuPy's. A matrix of SciPy or CuPy is copied, so later changes of it have no effect. For a
+        matrix of diagsparse, each product uses the values and the structure that it has at the time.
+    kernel : str, optional
+        A name from ``A.kernels("matvec")``; by default the first.
+
+    Returns
+    -------
+    MatvecPlan
+        ``plan(x, out=None, alpha=1, beta=0, stream=None)`` returns ``alpha A x + beta out``, with `x` of shape (n,) or
+        (n, k) and `out` of shape (m,) or (m, k), as `SparseArray.matvec` does. ``plan.nbytes`` is the number of bytes
+        that a product with a vector moves at least.
+
+    Raises
+    ------
+    TypeError
+        If `a` is not a sparse matrix.
+    ValueError
+        If there is no such kernel.
+
+    Notes
+    -----
+    On a GPU, the data that the kernel caches with the matrix is prepared when the plan is created. A call with ``out=``
+    then allocates nothing and does not wait for the device, so that a CUDA graph can capture it. The arguments are
+    checked only once for arrays with the same layout. On the CPU nothing needs to be prepared, and a call does the same
+    as `SparseArray.matvec`.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.hm_array(ds.gallery.tridiagonal(4))
+    >>> plan = ds.plan_matvec(A)
+    >>> y = np.empty(4)
+    >>> plan(np.ones(4), out=y) is y, plan.kernel, plan.nbytes
+    (True, 'row_tiles', 200)
+    >>> y
+    array([1., 0., 0., 1.])
     """
     return MatvecPlan(require_sparse(a, "plan_matvec", "A", copy=True), kernel)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._backends.arguments import SYMMETRIES
+from .._backends.docstrings import completed_by
 from .._backends.types import check_scalars
 from .._matrix.convert import convert, unpacked
 from .._matrix.operands import check_same_device, home_of, require_sparse
@@ -51,6 +52,15 @@ def syrk(
     sparse matrix
         In the format of A.
 
+    Raises
+    ------
+    TypeError
+        If an operand is not a sparse matrix, or `alpha` or `beta` is complex and the operands are real.
+    ValueError
+        For shapes or names that do not fit, `beta` without `c`, and operands on different devices.
+    MemoryError
+        If the result does not fit in memory.
+
     Notes
     -----
     For the diagonal formats, ``plan_matmul(A, A.T, triangle=...)`` creates a plan of this product.
@@ -66,6 +76,7 @@ def syrk(
     return sum_of_products("syrk", [_rank_pair("syrk", a, a, trans)], c, alpha, beta, triangle, a.format, kernel)
 
 
+@completed_by(syrk)
 def syr2k(
     a: Any,
     b: Any,
@@ -78,10 +89,35 @@ def syr2k(
     triangle: str | None = None,
     kernel: str | None = None,
 ) -> SparseArray:
-    """Return the symmetric sum ``alpha (A B^T + B A^T) + beta C``, for A and B of the same shape.
+    """Return the symmetric sum ``alpha (A B^T + B A^T) + beta C``.
 
-    With `trans` "T" the products are ``A^T B + B^T A``, with "H" ``A^H B + B^H A``. The other parameters and the result
-    are those of `syrk`.
+    Parameters
+    ----------
+    a, b : sparse matrix, shape (m, n)
+        Ours or SciPy's, of the same shape.
+    trans : {"N", "T", "H"}
+        The products: ``A B^T + B A^T`` of shape (m, m), ``A^T B + B^T A`` or ``A^H B + B^H A`` of shape (n, n).
+
+    Returns
+    -------
+    sparse matrix
+        In the format of A, with NumPy's result type of A and B. Elements that cancel are stored as explicit zeros in
+        the diagonal formats.
+
+    Notes
+    -----
+    The cost is that of two products, which are added in one structure. In the diagonal formats with
+    ``triangle="lower"`` or ``"upper"``, only the diagonals of this triangle are computed.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A, B = ds.hm_array(ds.gallery.tridiagonal(4)), ds.diags({1: 1.0}, shape=(4, 4))
+    >>> ds.syr2k(A, B).toarray()
+    array([[-2.,  2., -1.,  0.],
+           [ 2., -2.,  2., -1.],
+           [-1.,  2., -2.,  2.],
+           [ 0., -1.,  2.,  0.]])
     """
     home = home_of(a, b, c)
     a, b = require_sparse(a, "syr2k", "A", home), require_sparse(b, "syr2k", "B", home)
@@ -125,12 +161,24 @@ def commutator(
     sparse matrix
         In the format of A. Diagonals on which the products cancel are stored; `eliminate_zeros` removes them.
 
-    Notes ----- For dia, hm and cdm, ``A B`` and ``B A`` have the same diagonals. The kernels `row_tiles` and
-    `sequential`, and on a GPU `block` and `row`, compute both products in one pass, which writes each value once. The
-    kernels for bands and dense matrices (`dense_tiles`, on a GPU also `band`) and those of papers add the second
-    product in another pass. The default kernel is that of ``A B``. Each value is the sum of the terms of ``A B``,
-    followed by those of ``B A``, and is bitwise reproducible if the kernel is. Other formats add two products: mdia by
-    masks, the rest in csr. Operands are only copied to convert or unpack them.
+    Raises
+    ------
+    TypeError
+        If an operand is not a sparse matrix, or `alpha` is complex and both operands are real.
+    ValueError
+        If the operands are not square, differ in shape or are on different devices, the kernel or the triangle is
+        unknown, or `out` has another structure than the result.
+    MemoryError
+        If the result does not fit in memory.
+
+    Notes
+    -----
+    For dia, hm and cdm, ``A B`` and ``B A`` have the same diagonals. The kernels `row_tiles` and `sequential`, and on a
+    GPU `block` and `row`, compute both products in one pass, which writes each value once. The kernels for bands and
+    dense matrices (`dense_tiles`, on a GPU also `band`) and those of papers add the second product in another pass. The
+    default kernel is that of ``A B``. Each value is the sum of the terms of ``A B``, followed by those of ``B A``, and
+    is bitwise reproducible if the kernel is. Other formats add two products: mdia by masks, the rest in csr. Operands
+    are only copied to convert or unpack them.
 
     Examples
     --------
@@ -144,6 +192,7 @@ def commutator(
     return _both_orders("commutator", a, b, -1, alpha, out, triangle, kernel)
 
 
+@completed_by(commutator)
 def anticommutator(
     a: Any,
     b: Any,
@@ -154,9 +203,24 @@ def anticommutator(
     triangle: str | None = None,
     kernel: str | None = None,
 ) -> SparseArray:
-    """Return ``alpha (A B + B A)``. Parameters, result and notes are those of `commutator`.
+    """Return ``alpha (A B + B A)``.
 
-    If both operands are mdia matrices in symmetric storage, or both in Hermitian storage, so is the result.
+    Notes
+    -----
+    The cost, the kernels and the order of the sums are those of `commutator`. If both operands are mdia matrices in
+    symmetric storage, or both in Hermitian storage, so is the result; only one triangle of each product is then
+    computed.
+
+    Examples
+    --------
+    Different Pauli matrices anticommute, and the square of each of them is the identity:
+
+    >>> import diagsparse as ds
+    >>> x, y = (ds.hm_array(ds.gallery.pauli_sum([name], [1], dtype=complex)) for name in "XY")
+    >>> ds.anticommutator(x, y).count_nonzero()
+    0
+    >>> ds.anticommutator(x, x, alpha=0.5).diagonal()
+    array([1.+0.j, 1.+0.j])
     """
     return _both_orders("anticommutator", a, b, 1, alpha, out, triangle, kernel)
 

@@ -50,7 +50,7 @@ void bind_conversions(py::module_& m) {
         leading_entries(a, op, {limit("entries"), limit("column"), limit("reach"), option(which, "lower", 0) != 0});
     return std::pair(result.longest, result.all);
   });
-  m.def("places_in_slices", guarded(places_in_slices));
+  m.def("padded_size_of_slices", guarded(padded_size_of_slices));
   m.def("symmetries", guarded(symmetries));
   m.def("repeats_after", guarded(repeats_after));
   m.def(

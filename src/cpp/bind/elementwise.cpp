@@ -4,6 +4,7 @@
 #include <pybind11/complex.h>
 
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "bind/device.hpp"
@@ -21,7 +22,10 @@ Combine operation_named(const std::string& name) {
   static const std::map<std::string, Combine> all{
       {"sum", Combine::sum},         {"product", Combine::product},     {"maximum", Combine::maximum},
       {"minimum", Combine::minimum}, {"not_equal", Combine::not_equal}, {"less", Combine::less}};
-  return all.at(name);
+  const auto found = all.find(name);
+  if (found != all.end()) return found->second;
+  throw std::invalid_argument("combine: how is '" + name +
+                              "', expected sum, product, maximum, minimum, not_equal or less");
 }
 
 }  // namespace

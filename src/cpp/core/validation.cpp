@@ -17,6 +17,14 @@ std::string size_text(Shape s) {
   return std::to_string(s.rows) + (s.cols < 0 ? "" : " x " + std::to_string(s.cols)) + " values";
 }
 
+// "indptr[2] is 7"; "indptr[2] is missing" at the end of the array. Of integers.
+std::string given_at(const std::string& name, const Array& array, int64 at) {
+  const std::string subject = element_name(name, at) + " is ";
+  if (at >= array.size()) return subject + "missing";
+  return subject +
+         std::to_string(array.dtype == DType::i32 ? element<std::int32_t>(array, at) : element<int64>(array, at));
+}
+
 const Layout* layout_of(const Matrix& m) { return dynamic_cast<const Layout*>(m.structure.get()); }
 
 // Whether a format stores 16-bit values, which its matvec kernel then reads.
@@ -148,12 +156,12 @@ bool check_lines(const std::string& who, const Array& indptr, const Array& indic
                  const char* indptr_name, const char* indices_name) {
   const Fault fault = fault_in_lines(indptr, indices, lines, extent);
   if (fault.kind == Fault::pointers) {
-    throw std::invalid_argument(who + ": " + element_name(indptr_name, fault.at) + " is wrong; expected " +
+    throw std::invalid_argument(who + ": " + given_at(indptr_name, indptr, fault.at) + "; expected " +
                                 std::to_string(lines + 1) + " integers that rise from 0 to " +
                                 std::to_string(indices.size()));
   }
   if (fault.kind == Fault::outside) {
-    throw std::invalid_argument(who + ": " + element_name(indices_name, fault.at) + " lies outside, expected 0 to " +
+    throw std::invalid_argument(who + ": " + given_at(indices_name, indices, fault.at) + ", expected 0 to " +
                                 std::to_string(extent - 1));
   }
   return fault.kind == Fault::none;
@@ -190,9 +198,11 @@ void check_sorted_entries(const Matrix& m) {
   check_parts(m, {{"row", DType::i32, {count}}, {"col", DType::i32, {count}}});
   const Fault fault = fault_in_pairs(m.index("row"), m.index("col"), m.rows, m.cols);
   if (fault.kind == Fault::none) return;
-  reject(m.format, "entry " + std::to_string(fault.at) +
-                       (fault.kind == Fault::order ? " does not come after the one before it"
-                                                   : " does not lie in a " + extents(m.rows, m.cols) + " matrix"));
+  const std::string entry = "entry " + std::to_string(fault.at);
+  if (fault.kind == Fault::order) reject(m.format, entry + " does not come after the one before it");
+  reject(m.format, entry + ", at (" + std::to_string(element<std::int32_t>(m.index("row"), fault.at)) + ", " +
+                       std::to_string(element<std::int32_t>(m.index("col"), fault.at)) + "), does not lie in a " +
+                       extents(m.rows, m.cols) + " matrix");
 }
 
 void check_values(const Matrix& m, Shape expected) {

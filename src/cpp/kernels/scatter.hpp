@@ -68,7 +68,7 @@ struct OneByOne {};
 // The chunks of a matrix, which are cached with it, depend on its structure only. `margin`: see scatter().
 template <template <class U> class Entries>
 std::shared_ptr<ScatterChunks> scatter_chunks(const Matrix& m, int64 rows, int64 margin) {
-  return m.structure->cache().get<ScatterChunks>("shares of " + m.format, [&] {
+  return m.structure->cache().get<ScatterChunks>("chunks of " + m.format, [&] {
     const auto a = Entries<std::uint8_t>::of(m);  // the first byte of values, which are not read
     const int64 stored = m.structure->stored(), count = block_count(stored);
     std::vector<int64> begins(count + 1), low(count, rows), high(count, -1);

@@ -53,7 +53,7 @@ MaskedCounts count_masked(const Array& mask, int64 diagonal) {
 }
 
 std::shared_ptr<const ValueStarts> value_starts(const Structure& structure) {
-  return structure.cache().get<const ValueStarts>("places", [&] {
+  return structure.cache().get<const ValueStarts>("value starts", [&] {
     const auto a = Mdia<char>::over(structure, nullptr);
     const auto result = std::make_shared<ValueStarts>(Array::empty(DType::u32, {a.blocks() * a.diagonals}));
     for_each_block(a.rows, a.blocks() * a.diagonals, [&](int64 b) {

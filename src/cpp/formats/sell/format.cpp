@@ -70,9 +70,9 @@ Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma) {
   return result;
 }
 
-int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma) {
+int64 padded_size_of_slices(const Matrix& a, Op op, int64 height, int64 sigma) {
   return cached_statistic(a, op,
-                          "places in slices of " + std::to_string(height) + ", sorted by " + std::to_string(sigma),
+                          "padded size of slices of " + std::to_string(height) + ", sorted by " + std::to_string(sigma),
                           [=](const Matrix& csr) { return cut_into_slices(csr, height, sigma).positions; });
 }
 

@@ -91,8 +91,8 @@ struct Slices {
   int64 positions;
 };
 Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma);
-// The number of positions in such slices of op(a).
-int64 places_in_slices(const Matrix& a, Op op, int64 height, int64 sigma);
+// The number of values that sell stores for op(a) in such slices, with the padding of shorter rows.
+int64 padded_size_of_slices(const Matrix& a, Op op, int64 height, int64 sigma);
 
 // ---- Implemented by each backend -----------------------------------------------------------------------------
 // Writes slice_indptr and returns the number of positions. `row_order` may be null.

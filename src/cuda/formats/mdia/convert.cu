@@ -181,7 +181,7 @@ Array positions_of(const Array& mask) {
 }  // namespace
 
 std::shared_ptr<const ValueStarts> value_starts(const Structure& structure) {
-  return cached<ValueStarts>(structure.cache(), "positions", [&] {
+  return cached<ValueStarts>(structure.cache(), "value starts", [&] {
     return std::make_shared<ValueStarts>(ValueStarts{positions_of(static_cast<const Indices&>(structure).at("mask"))});
   });
 }

@@ -1,0 +1,76 @@
+"""What each process of the study `scaling` runs: a product of a distributed matrix, timed by all processes together.
+
+    mpiexec -n 4 python -m benchmarks.studies.scaling_process '{"points": 5, "grid": [1000, 1000], "threads": 1}'
+
+Process 0 prints a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from math import prod
+from statistics import median
+from typing import Any
+
+import diagsparse as ds
+from diagsparse import distributed, gallery
+
+
+def run(problem: dict[str, Any]) -> dict[str, Any]:
+    """Time products; all processes have to call this.
+
+    Parameters
+    ----------
+    problem : dict
+        ``threads`` of each process, ``repeats``, and ``points`` and ``grid`` of a stencil, or ``sites`` of a Heisenberg
+        chain.
+
+    Returns
+    -------
+    dict
+        ``seconds`` (the median over the repetitions, each of which ends with the last process), ``rows``, ``nnz``,
+        ``halo_nbytes`` (the most that a process receives), ``processes``, ``norm`` of the result (its exact bits, in
+        hexadecimal).
+    """
+    ds.set_num_threads(problem["threads"])
+    if "sites" in problem:
+        n = 2 ** problem["sites"]
+        D = distributed.from_rows(lambda a, b: gallery.heisenberg(problem["sites"], rows=(a, b), format="hm"), (n, n))
+    else:
+        grid = tuple(problem["grid"])
+        n = prod(grid)
+        D = distributed.from_rows(
+            lambda a, b: gallery.stencil(problem["points"], grid, rows=(a, b), format="hm"), (n, n)
+        )
+    x = distributed.vector(D, lambda a, b: 1 + ds_ramp(a, b))
+    y = distributed.vector(D)
+    D.matvec(x, out=y)
+    comm, seconds = D.comm, []
+    from mpi4py import MPI
+
+    for _ in range(problem["repeats"]):
+        comm.Barrier()
+        start = MPI.Wtime()
+        D.matvec(x, out=y)
+        seconds.append(comm.allreduce(MPI.Wtime() - start, MPI.MAX))
+    halo = comm.allreduce(D.halo.receive_nbytes, MPI.MAX)
+    return {
+        "seconds": median(seconds), "rows": n, "nnz": D.nnz, "halo_nbytes": halo, "processes": comm.size,
+        "norm": float(distributed.norm(y)).hex(),
+    }  # fmt: skip
+
+
+def ds_ramp(first: int, last: int) -> Any:
+    """Return numbers in [0, 1) that depend on the row alone."""
+    import numpy as np
+
+    return (np.arange(first, last) % 1013) / 1013
+
+
+if __name__ == "__main__":
+    from mpi4py import MPI
+
+    found = run(json.loads(sys.argv[1]))
+    if MPI.COMM_WORLD.rank == 0:
+        print(json.dumps(found), flush=True)

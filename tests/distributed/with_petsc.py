@@ -172,6 +172,10 @@ def errors():
         D = distributed.from_rows(lambda a, b: ds.diags([1.0], [a], shape=(b - a, n), format="hm"), (6, n))
         with pytest.raises(ValueError, match=r"6 x 2147483658 matrix.*2147483647.*--with-64-bit-indices"):
             D.to_petsc()
+    D = poisson()
+    D.device = "cuda"
+    with pytest.raises(ValueError, match="matrix on cuda, expected one on the CPU"):
+        D.to_petsc()
 
 
 if __name__ == "__main__":

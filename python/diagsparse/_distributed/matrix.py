@@ -154,7 +154,7 @@ class DistributedArray:
             If PETSc's scalars cannot represent the values: for complex values, PETSc has to be configured with
             ``--with-scalar-type=complex``.
         ValueError
-            If PETSc's indices have 32 bits and the shape needs more.
+            If PETSc's indices have 32 bits and the shape needs more, or the matrix is on a GPU.
         """
         return petsc_matrix(self)
 

@@ -1,4 +1,13 @@
-"""Matrices and vectors that are distributed by rows over many processes, on MPI."""
+"""Matrices and vectors whose rows are distributed over many processes, by MPI.
+
+- `from_rows`, `from_local`, `from_global` and `load` build a `DistributedArray`, `vector` builds a `Vector`.
+- ``D @ x``, ``D.T @ x``, ``D @ E``, `power_multiply` and `chebyshev_multiply` are products, `cg` solves linear systems,
+  and `dot`, `norm` and `sum` return the same bits for any number of processes.
+- ``D.halo`` describes what is exchanged for a product, and `halo` computes the same before a matrix is built.
+
+Except for `halo`, every function has to be called by all processes, in the same order, with the same arguments apart
+from the rows themselves. It needs mpi4py and an MPI library; importing this module does not.
+"""
 
 from ._distributed.build import from_global, from_local, from_rows
 from ._distributed.files import load, save

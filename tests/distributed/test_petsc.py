@@ -10,7 +10,7 @@ PROGRAM = Path(__file__).with_name("with_petsc.py")
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("processes", [1, 2, 3])
-@pytest.mark.parametrize("parts", ["products multiples memory errors", "solvers", "eigenvalues"])
+@pytest.mark.parametrize("parts", ["products multiples complex_numbers memory errors", "solvers", "eigenvalues"])
 def test_petsc_multiplies_by_the_distributed_matrix(parts, processes):
     pytest.importorskip("slepc4py" if "eigenvalues" in parts else "petsc4py")
     status, printed = mpiexec(processes, PROGRAM, *parts.split())

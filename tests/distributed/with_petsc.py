@@ -1,6 +1,8 @@
 """What `test_petsc.py` runs with several processes: ``mpiexec -n 3 python with_petsc.py solvers``."""
 
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from scipy.sparse.linalg import eigsh, expm_multiply
 
 import diagsparse as ds
 from diagsparse import distributed, gallery
+from diagsparse._distributed.petsc import Shell
 
 
 def random(m, n, format, dtype=float):
@@ -71,6 +74,28 @@ def multiples():
         wanted = before + factor * (D.T @ values) + shift * values
         np.testing.assert_allclose(y.getArray(), wanted, rtol=1e-13, atol=1e-13)
         np.testing.assert_allclose(matrix.getDiagonal().getArray(), factor * D.diagonal().local + shift, rtol=1e-13)
+
+
+def complex_numbers():
+    """The products that a PETSc with complex scalars calls, on arrays instead of its vectors."""
+    a, z, zeros = random(60, 60, "csr", complex), 1.5 - 0.5j, np.zeros(60, complex)
+    a.data *= np.exp(1j * np.arange(a.nnz))
+    for whole in (a, random(60, 60, "hm")):
+        D, dense = distributed.from_global(whole), whole.toarray()
+        shell, (first, last) = Shell(D, 2 + 1j, z), D.row_range
+        values = np.exp(1j * np.arange(60))
+        x, y = (
+            SimpleNamespace(**dict.fromkeys(("buffer_r", "buffer_w"), nullcontext(v[first:last])))
+            for v in (values, zeros)
+        )
+        matrix = (2 + 1j) * dense + z * np.eye(60)
+        for multiply, wanted in (
+            (shell.mult, matrix),
+            (shell.multTranspose, matrix.T),
+            (shell.multHermitian, matrix.conj().T),
+        ):
+            multiply(None, x, y)
+            np.testing.assert_allclose(zeros[first:last], (wanted @ values)[first:last], atol=1e-12)
 
 
 def memory():
@@ -147,6 +172,10 @@ def errors():
         D = distributed.from_rows(lambda a, b: ds.diags([1.0], [a], shape=(b - a, n), format="hm"), (6, n))
         with pytest.raises(ValueError, match=r"6 x 2147483658 matrix.*2147483647.*--with-64-bit-indices"):
             D.to_petsc()
+    D = poisson()
+    D.device = "cuda"
+    with pytest.raises(ValueError, match="matrix on cuda, expected one on the CPU"):
+        D.to_petsc()
 
 
 if __name__ == "__main__":

@@ -59,15 +59,19 @@ def from_rows(
 
     Notes
     -----
-    The elements of a vector are divided like the rows if the matrix is square, and equally otherwise. A process needs
-    memory for its rows once more while it is built.
+    The elements of a vector are divided like the rows if the matrix is square, and equally otherwise. Rows that need
+    elements of other processes are stored separately from the others, so a process needs memory for its rows once more
+    while the matrix is built. Every process has to call this.
 
     Examples
     --------
-    >>> import diagsparse as ds
-    >>> from diagsparse import distributed
-    >>> D = distributed.from_rows(lambda first, last: ds.eye(1000, format="hm")[first:last], (1000, 1000))
+    >>> from diagsparse import distributed, gallery
+    >>> def rows(first, last):
+    ...     return gallery.stencil(5, (100, 100), rows=(first, last), format="hm")
+    >>> D = distributed.from_rows(rows, (10000, 10000))
     >>> y = D @ distributed.vector(D, 1.0)
+    >>> float(distributed.sum(y))
+    400.0
     """
     who, comm = "distributed.from_rows", communicator(comm)
     m, n = together(comm, lambda: checked_shape(shape, who))
@@ -96,9 +100,17 @@ def from_local(
     Parameters
     ----------
     block : sparse matrix, shape (r, n)
-        The rows of this process, with all columns.
+        The rows of this process, with all columns. Their numbers r may differ, and may be 0.
     shape : (int, int), optional
         Shape (m, n) of the whole matrix; checked if it is given.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> from diagsparse import distributed
+    >>> block = ds.eye(5, format="hm")  # in a program with one process, its rows are all rows
+    >>> distributed.from_local(block, (5, 5)).row_range
+    (0, 5)
     """
     who, comm = "distributed.from_local", communicator(comm)
     local = together(comm, lambda: local_matrix(block))
@@ -126,6 +138,13 @@ def from_global(
         The matrix, on process `root`; ignored on the others, where it may be None.
     root : int
         Rank of the process that has the matrix.
+
+    Examples
+    --------
+    >>> from diagsparse import distributed, gallery
+    >>> D = distributed.from_global(gallery.tridiagonal(1000))
+    >>> D.format, D.shape, D.nnz
+    ('hm', (1000, 1000), 2998)
     """
     who, comm = "distributed.from_global", communicator(comm)
 

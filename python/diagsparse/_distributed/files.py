@@ -37,7 +37,19 @@ def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
 
     Notes
     -----
-    The files are NumPy archives (`.npz`), each of which `diagsparse.read` can read, too.
+    The files are NumPy archives (`.npz`), each of which `diagsparse.read` can read, too. Every process has to call
+    this.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from diagsparse import distributed, gallery
+    >>> D = distributed.from_global(gallery.tridiagonal(10))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     distributed.save(folder, D)
+    ...     E = distributed.load(folder)
+    >>> E.shape, E.nnz
+    ((10, 10), 28)
     """
     folder, comm = Path(path), D.comm
     together(comm, lambda: folder.mkdir(parents=True, exist_ok=True))
@@ -76,6 +88,11 @@ def load(
     ------
     OSError, ValueError
         On all processes, if one of them cannot read its rows.
+
+    Notes
+    -----
+    Each process reads the files that contain some of its rows. If a file contains many others, it needs memory for
+    these, too, while it reads. Every process has to call this.
     """
     who, comm, folder = "distributed.load", communicator(comm), Path(path)
     index = together(comm, lambda: _read_index(folder / _INDEX, who))

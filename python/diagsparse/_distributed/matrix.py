@@ -25,8 +25,10 @@ from .vector import Vector
 class DistributedArray:
     """A sparse matrix of which every process has a contiguous range of rows.
 
-    Created by `from_rows`, `from_local` and `from_global`. ``D @ x`` multiplies it by a `Vector` (see `vector`), or by
-    the rows of one that this process has, as an array; every process has to call it.
+    Created by `from_rows`, `from_local`, `from_global` and `load`, not by calling the class. ``D @ x`` multiplies it by
+    a `Vector` or by a distributed block of vectors (see `vector`), or by an array of those rows of a vector that this
+    process has. ``D @ E`` is the product of two distributed matrices: the rows of E have to be divided like the columns
+    of D. Every process has to compute these products.
 
     Attributes
     ----------
@@ -75,8 +77,8 @@ class DistributedArray:
     def local(self) -> SparseArray:
         """The rows of this process, as a matrix with all columns.
 
-        It is put together from the rows with and without elements of the halo, so this is a copy, unless there are only
-        rows without.
+        Rows that need elements of the halo are stored separately, so this is a copy, unless there are none. Diagonal k
+        of the whole matrix is diagonal ``k + first`` here, where `first` is the first of these rows.
         """
         return self._plan.local().to(self.device)
 
@@ -94,8 +96,8 @@ class DistributedArray:
     def T(self) -> DistributedArray:
         """The transpose, distributed by rows, too.
 
-        It is built at the first use, by exchanging the elements in columns of other processes, and cached, so it needs
-        the memory of the matrix once more. Every process has to ask for it.
+        It is no view. At the first use, it is built by exchanging the elements in columns of other processes, and it is
+        cached, so it needs the memory of the matrix once more. Every process has to use it.
         """
         if self._transposed is None:
             self._transposed = DistributedArray(
@@ -152,7 +154,7 @@ class DistributedArray:
             If PETSc's scalars cannot represent the values: for complex values, PETSc has to be configured with
             ``--with-scalar-type=complex``.
         ValueError
-            If PETSc's indices have 32 bits and the shape needs more.
+            If PETSc's indices have 32 bits and the shape needs more, or the matrix is on a GPU.
         """
         return petsc_matrix(self)
 
@@ -185,11 +187,23 @@ class DistributedArray:
         -----
         The rows that need no element of other processes are multiplied while the halo is exchanged; see `halo`. Each
         row is added up in the order of its offsets, so the result has the same bits for any number of processes.
+
+        Examples
+        --------
+        >>> from diagsparse import distributed, gallery
+        >>> D = distributed.from_global(gallery.tridiagonal(5))
+        >>> x, y = distributed.vector(D, 1.0), distributed.vector(D, 10.0)
+        >>> D.matvec(x, out=y, alpha=2, beta=1).gather()
+        array([12., 10., 10., 10., 12.])
         """
         return self._multiply(x, out, alpha, beta, conjugated=False)
 
     def rmatvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0) -> Any:
-        """Return ``alpha D.H x + beta out``, the product with the adjoint; see `matvec`."""
+        """Return ``alpha D.H x + beta out``, the product with the adjoint.
+
+        The parameters are those of `matvec`, with rows and columns exchanged. The first call builds `T`. Every process
+        has to call this.
+        """
         if self.dtype.kind != "c":
             return self.T.matvec(x, out=out, alpha=alpha, beta=beta)
         return self.T._multiply(x, out, alpha, beta, conjugated=True)
@@ -201,7 +215,7 @@ class DistributedArray:
         return self.matvec(other)  # which raises on all processes if one of them has something else
 
     def diagonal(self) -> Vector:
-        """Return the main diagonal of a square matrix, as a distributed vector."""
+        """Return the main diagonal of a square matrix, as a distributed vector; raise ValueError for others."""
         first, last = self.row_range
         if self.shape[0] != self.shape[1]:
             raise ValueError(f"diagonal: a {self.shape[0]} x {self.shape[1]} matrix, expected a square one")
@@ -237,6 +251,9 @@ class DistributedArray:
         first, last = self.column_range
         if isinstance(x, Vector) and x._rows != self._cols:
             raise ValueError(f"matvec: x has {x.shape} elements in other ranges than the columns of {self!r}")
+        for name, one in (("x", x), ("out", out)):
+            if isinstance(one, Vector) and one.device != self.device:
+                raise TypeError(f"matvec: {name} is on {one.device}, expected {self.device}")
         local = x.local if isinstance(x, Vector) else as_local(x, self.device, "matvec")
         if local.ndim not in (1, 2) or len(local) != last - first:
             raise ValueError(f"matvec: x has shape {local.shape}, expected {last - first} rows, {first} to {last}")

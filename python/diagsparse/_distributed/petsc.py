@@ -16,6 +16,8 @@ def petsc_matrix(D: DistributedArray) -> Any:
         from petsc4py import PETSc
     except ImportError as error:
         raise ImportError(f"to_petsc needs petsc4py ({error}): pip install petsc petsc4py") from error
+    if D.device != "cpu":
+        raise ValueError(f"to_petsc: a matrix on {D.device}, expected one on the CPU, where PETSc's vectors are")
     scalar, largest = np.dtype(PETSc.ScalarType), np.iinfo(PETSc.IntType).max
     if np.result_type(D.dtype, scalar) != scalar:
         option = "scalar-type=complex" if D.dtype.kind == "c" != scalar.kind else "precision=double"

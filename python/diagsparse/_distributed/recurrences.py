@@ -54,6 +54,7 @@ def deep_halo(D: DistributedArray, k: int, *, latency: float = _LATENCY, bandwid
     Parameters
     ----------
     D : DistributedArray, shape (n, n)
+        The matrix.
     k : int
         Number of steps.
     latency : float
@@ -69,8 +70,15 @@ def deep_halo(D: DistributedArray, k: int, *, latency: float = _LATENCY, bandwid
 
     Notes
     -----
-    The same on every process, which all have to call this. Only for matrices of diagonals in dia, hm and mdia;
-    otherwise, and if the halo is deeper than the rows of some process, there is one step for each exchange.
+    The result is the same on every process, and all of them have to call this. Several steps are possible for matrices
+    of diagonals in dia, hm and mdia, if the halo is not deeper than the rows of any process.
+
+    Examples
+    --------
+    >>> from diagsparse import distributed, gallery
+    >>> D = distributed.from_global(gallery.tridiagonal(1000))
+    >>> distributed.deep_halo(D, 20).reason  # in a program with one process
+    'one process exchanges nothing'
     """
     k = integer(k, "distributed.deep_halo: k")
     if D.comm.size == 1:
@@ -112,9 +120,11 @@ def power_multiply(D: DistributedArray, x: Vector, k: int, *, steps: int | None 
     Parameters
     ----------
     D : DistributedArray, shape (n, n)
+        The matrix.
     x : Vector, shape (n,) or (n, p)
+        A vector, or a block of them, with the rows of D.
     k : int
-        At least 0.
+        The power, at least 0.
     steps : int, optional
         Steps that are computed after each exchange; by default as many as `deep_halo` recommends.
 
@@ -152,8 +162,42 @@ def chebyshev_multiply(
 ) -> Vector:  # fmt: skip
     """Return the Chebyshev series ``sum_j c_j T_j(D') x``, where ``D'`` is D with `domain` mapped to [-1, 1].
 
-    Every process has to call this. The parameters are those of `diagsparse.chebyshev_multiply`, and `steps` as in
-    `power_multiply`.
+    Every process has to call this.
+
+    Parameters
+    ----------
+    D : DistributedArray, shape (n, n)
+        The matrix.
+    x : Vector, shape (n,) or (n, p)
+        A vector, or a block of them, with the rows of D.
+    coefficients : array_like, shape (k + 1,)
+        The coefficients ``c_0``, ..., ``c_k``, real or complex.
+    domain : (float, float)
+        An interval that contains the eigenvalues of D; it is mapped to [-1, 1].
+    steps : int, optional
+        Steps that are computed after each exchange; by default as many as `deep_halo` recommends.
+
+    Returns
+    -------
+    Vector
+        With NumPy's result type of D, x and the coefficients.
+
+    Raises
+    ------
+    ValueError, TypeError
+        On all processes, as for `power_multiply`, and for coefficients or a domain that are none.
+
+    Notes
+    -----
+    The same bits for any number of processes and steps. It computes k products, and needs memory for four more vectors.
+
+    Examples
+    --------
+    >>> from diagsparse import distributed, gallery
+    >>> D = distributed.from_global(gallery.tridiagonal(6))
+    >>> x = distributed.vector(D, 1.0)
+    >>> distributed.chebyshev_multiply(D, x, [0, 1], domain=(0, 4)).gather()  # (D - 2) x / 2
+    array([-0.5, -1. , -1. , -1. , -1. , -0.5])
     """
     who = "chebyshev_multiply"
 

@@ -39,15 +39,16 @@ def cg(
         The iteration ends with ``norm(b - D x) <= max(rtol * norm(b), atol)``.
     maxiter : int, optional
         Largest number of iterations, by default ``10 n``.
-    M : callable or DistributedArray, optional
-        An approximation of the inverse of D: ``M(r)`` or ``M @ r`` returns a vector. ``M="jacobi"`` is the inverse of
-        the main diagonal.
+    M : callable, DistributedArray or "jacobi", optional
+        The preconditioner, an approximation of the inverse of D: ``M(r)`` or ``M @ r`` returns a vector. ``"jacobi"``
+        is the inverse of the main diagonal.
     callback : callable, optional
         Called as ``callback(x)`` after each iteration, on all processes.
 
     Returns
     -------
     x : Vector
+        The solution, or the last approximation.
     info : int
         0 if the iteration has converged, otherwise the number of iterations.
 

@@ -133,10 +133,14 @@ def vector(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from diagsparse import distributed
     >>> x = distributed.vector(10, 1.0)
     >>> float(distributed.norm(x) ** 2)
     10.0
+    >>> y = distributed.vector(x, lambda first, last: np.arange(first, last))
+    >>> (x + 2 * y).gather()
+    array([ 1.,  3.,  5.,  7.,  9., 11., 13., 15., 17., 19.])
     """
     who = "distributed.vector"
     device = getattr(like, "device", "cpu") if device is None else device
@@ -191,7 +195,9 @@ def dot(x: Vector, y: Vector) -> Any:
 
     Notes
     -----
-    The result has the same bits for any number of processes; see `distributed`. Every process has to call this.
+    The result has the same bits for any number of processes: the terms of blocks of 8192 rows are added up first, and
+    the sums of the blocks pairwise, in an order that does not depend on who has the rows. Every process has to call
+    this, and receives the sums of all others.
 
     Examples
     --------
@@ -209,11 +215,15 @@ def dot(x: Vector, y: Vector) -> Any:
 def norm(x: Vector) -> Any:
     """Return the Euclidean norm of a distributed vector, or of each column of a block, on every process.
 
-    The square root of `dot`, so it overflows where that does.
+    It has the same bits for any number of processes. It is the square root of `dot`, so it overflows where that does.
+    Every process has to call this.
     """
     return np.sqrt(dot(x, x).real)
 
 
 def sum(x: Vector) -> Any:
-    """Return the sum of the elements of a distributed vector, or of each column of a block, on every process."""
+    """Return the sum of the elements of a distributed vector, or of each column of a block, on every process.
+
+    It has the same bits for any number of processes; see `dot`. Every process has to call this.
+    """
     return tree_sum(x.comm, x._rows, SUM, x.local, device=x.device)

@@ -185,6 +185,9 @@ def squares(comm, whole, D):
         assert C.shape == whole.shape and C.row_range == D.row_range
         equal(C.local.toarray(), (whole @ other)[first:last], name)
     x = integers(len(whole), whole.dtype, "x")
+    for X in (x, integers((len(whole), 2), whole.dtype, "X")):
+        mine = X[first:last].copy()
+        equal(D.matvec(mine, out=mine, beta=-1), (whole @ X - X)[first:last], "out is x")
     equal((D @ D) @ x[first:last], (whole @ whole @ x)[first:last], "(D @ D) @ x")
 
 

@@ -279,7 +279,7 @@ class _Window:
         ranges = [(max(0, a - below), min(n, b + above)) if a < b else (a, a)
                   for a, b in (D._rows.range(p) for p in range(comm.size))]  # fmt: skip
         self.D, (self.first, self.last) = D, ranges[comm.rank]
-        whole = fetched(D, Ranges.union([self.first], [self.last]), None)
+        whole = fetched(D, Ranges.union([self.first], [self.last]))
         matrix = whole[:, self.first : self.last]
         self.plan = plan_matvec(matrix.to(D.device))
         self.inside = slice(first - self.first, last - self.first)

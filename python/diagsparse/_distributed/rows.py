@@ -15,11 +15,10 @@ DistributedArray: TypeAlias = Any  # of a module above
 _TAG = 7105
 
 
-def fetched(D: DistributedArray, wanted: Ranges, cols: tuple[int, int] | None = None) -> SparseArray:
-    """Return rows of the whole matrix one after another, on the host, as a matrix with all columns or those in a
-    range.
+def fetched(D: DistributedArray, wanted: Ranges) -> SparseArray:
+    """Return rows of the whole matrix one after another, on the host, as a matrix with all columns.
 
-    Every process has to call this, with the rows that it wants. All columns with elements have to be in `cols`.
+    Every process has to call this, with the rows that it wants.
     """
     comm, rows, first = D.comm, D._rows, D.row_range[0]
     local = columns.components(D._plan.local())
@@ -41,20 +40,14 @@ def fetched(D: DistributedArray, wanted: Ranges, cols: tuple[int, int] | None = 
         parts += [(a, block) for (a, _), block in zip(part, blocks, strict=True)]
     for send in sends:
         send.wait()
-    low, high = cols or (0, D.shape[1])
-    shape = (wanted.size, high - low)
     if not parts:
-        return columns.composed(D.format, _rows([one[:, low:high] for one in local], 0, 0))
+        return columns.composed(D.format, _rows(local, 0, 0))
     found = []
     for i in range(len(local)):
-        placed = [columns.Placed(block[i], int(wanted.position(a)), _minus(low)) for a, block in parts]
-        found.append(columns.put_together(placed, shape))
+        placed = [columns.Placed(block[i], int(wanted.position(a)), np.asarray) for a, block in parts]
+        found.append(columns.put_together(placed, (wanted.size, D.shape[1])))
     return columns.composed(D.format, found)
 
 
 def _rows(block: Any, first: int, last: int) -> list[SparseArray]:
     return [one[first:last] for one in block]
-
-
-def _minus(by: int) -> Any:
-    return lambda column: np.asarray(column, np.int64) - by

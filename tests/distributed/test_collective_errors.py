@@ -1,7 +1,7 @@
 """Errors of one process: all of them raise, and go on working."""
 
-import wrong_calls
 import pytest
+import wrong_calls
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

@@ -6,7 +6,16 @@ from every_process import equal, integers, matrix
 
 import diagsparse as ds
 from diagsparse.distributed import (
-    cg, chebyshev_multiply, dot, from_global, from_local, from_rows, load, power_multiply, save, vector,
+    cg,
+    chebyshev_multiply,
+    dot,
+    from_global,
+    from_local,
+    from_rows,
+    load,
+    power_multiply,
+    save,
+    vector,
 )  # fmt: skip
 
 REFUSED = (TypeError, ValueError)

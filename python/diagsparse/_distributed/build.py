@@ -12,7 +12,7 @@ from .._backends.backend import get_backend
 from .._backends.docstrings import completed_by
 from .._matrix.sparse_array import SparseArray
 from .collective import communicator, same, together
-from .columns import local_matrix
+from .columns import local_matrix, rows_of
 from .exchange import chosen_engine
 from .matrix import DistributedArray
 from .ranges import Partition, checked_partition, checked_shape
@@ -163,8 +163,8 @@ def from_global(
     else:
         for p in range(comm.size):
             if p != root:
-                comm.send(whole[slice(*rows.range(p))], p, _TAG)  # one after another: a copy of one part at a time
-        block = whole[slice(*rows.range(root))] if comm.size > 1 else whole
+                comm.send(rows_of(whole, *rows.range(p)), p, _TAG)  # one after another: a copy of one part at a time
+        block = rows_of(whole, *rows.range(root))
     return _distributed(block, rows, n, comm, who, device, engine)
 
 

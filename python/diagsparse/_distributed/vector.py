@@ -137,7 +137,7 @@ def vector(
     >>> import numpy as np
     >>> from diagsparse import distributed
     >>> x = distributed.vector(10, 1.0)
-    >>> float(distributed.norm(x) ** 2)
+    >>> float(distributed.sum(x))
     10.0
     >>> y = distributed.vector(x, lambda first, last: np.arange(first, last))
     >>> (x + 2 * y).gather()

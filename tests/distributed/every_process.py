@@ -229,9 +229,9 @@ def recurrences(comm, format, dtype, kind):
     assert comm.allgather(one) == [one] * comm.size and one.steps >= 1
 
 
-def reductions(comm, kind):
+def reductions(comm, kind, sizes=(0, 1, 8191, 8192, 8193, 50000)):
     """Sums over blocks of 8192 rows, of vectors and blocks of vectors."""
-    for n in (0, 1, 8191, 8192, 8193, 3 * 8192 + 5, 50000):
+    for n in sizes:
         ranges = split(n, comm.size, kind)
         for dtype in ("float64", "complex64"):
             x, y = integers((n, 2), dtype, "x"), integers((n, 2), dtype, "y")
@@ -240,7 +240,7 @@ def reductions(comm, kind):
             with case(f"n = {n}, {dtype}, {kind}"):
                 equal(distributed.dot(X, Y), (x.conj() * y).sum(axis=0), "dot")
                 equal(distributed.sum(Y), y.sum(axis=0), "sum")
-                if n in (8193, 50000):
+                if n in (1, 8193):
                     u, v = (distributed.Vector(z.local[:, 1], z._rows, comm) for z in (X, Y))
                     equal(distributed.dot(u, v), np.vdot(x[:, 1], y[:, 1]), "dot of columns")
                     assert distributed.norm(u) == np.sqrt(distributed.dot(u, u).real)
@@ -256,20 +256,15 @@ def solvers(comm, format, dtype, kind):
     solution = integers(n, dtype, "x")
     b = distributed.vector(D, lambda first, last: (whole @ solution)[first:last].astype(dtype))
     rtol = 1e-5 if dtype in ("float32", "complex64") else 1e-11
-    inverse = distributed.from_rows(
-        lambda first, last: ds.array(np.diag(1 / whole.diagonal().real), "csr")[first:last], (n, n), comm=comm
-    )
-    jacobi = distributed.from_local(inverse.gather(None)[slice(*D.row_range)], comm=comm)
+    inverse = ds.array(np.diag(1 / whole.diagonal().real), "csr")
+    jacobi = distributed.from_local(inverse[slice(*D.row_range)], comm=comm)
     called = []
-    for options in (
-        {}, {"M": "jacobi"}, {"M": jacobi}, {"M": lambda r: r / 2}, {"x0": distributed.vector(D, 1.0)},
-        {"callback": lambda x: called.append(x.shape)},
-    ):  # fmt: skip
+    for options in ({"M": "jacobi"}, {"M": jacobi, "x0": distributed.vector(D, 1.0), "callback": called.append}):
         x, info = distributed.cg(D, b, rtol=rtol, **options)
         assert info == 0 and x.dtype == np.dtype(dtype)
         assert np.abs(x.gather(None) - solution).max() < 300 * rtol
-    assert called and set(called) == {(n,)}
-    assert distributed.cg(D, b, rtol=1e-30, maxiter=3)[1] == 3
+    assert called and isinstance(called[0], distributed.Vector)
+    assert distributed.cg(D, b, rtol=1e-30, maxiter=3, M=lambda r: r / 2)[1] == 3
     x, info = distributed.cg(D, distributed.vector(D, 0.0))
     assert info == 0 and not x.local.any()
 

@@ -33,7 +33,10 @@ PROBLEMS: dict[str, dict[str, Any]] = {
     "27 points, 216 x 216 x 216": {"points": 27, "grid": [216, 216, 216]},
     "Heisenberg, 20 sites": {"sites": 20},
 }
-QUICK = {"5 points, 100 x 100": {"points": 5, "grid": [100, 100]}, "Heisenberg, 8 sites": {"sites": 8}}
+QUICK: dict[str, dict[str, Any]] = {
+    "5 points, 100 x 100": {"points": 5, "grid": [100, 100]},
+    "Heisenberg, 8 sites": {"sites": 8},
+}
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",

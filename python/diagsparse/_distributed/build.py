@@ -10,6 +10,7 @@ import numpy as np
 from .._backends.arguments import integer
 from .._backends.backend import get_backend
 from .._backends.docstrings import completed_by
+from .._backends.memory import require_free
 from .._matrix.sparse_array import SparseArray
 from .collective import communicator, same, together
 from .columns import local_matrix, rows_of
@@ -184,4 +185,5 @@ def _distributed(
     device = together(comm, lambda: get_backend(device).name if device else "cpu")
     same(comm, device.partition(":")[0], f"{who}: the kind of device")
     engine = chosen_engine(comm, device, engine)
+    together(comm, lambda: require_free(block.nbytes, f"{who}: the rows of a process, divided into pieces"))
     return DistributedArray(block.astype(dtype, copy=False), rows, cols, comm, device, engine)

@@ -19,6 +19,7 @@ from .studies.against_blas import AGAINST_BLAS
 from .studies.block_sizes import BLOCK_SIZES
 from .studies.hamiltonians import HAMILTONIANS
 from .studies.row_formats import ROW_FORMATS
+from .studies.scaling import SCALING
 from .studies.small_work import SMALL_WORK
 from .studies.wide import WIDE
 
@@ -26,7 +27,7 @@ EXPERIMENTS = {
     one.name: one
     for one in (
         TABLES_000, TABLES_002, TABLES_003, TABLES_004, ROW_FORMATS, HAMILTONIANS, WIDE, ADVICE, SMALL_WORK,
-        AGAINST_BLAS, BLOCK_SIZES,
+        AGAINST_BLAS, BLOCK_SIZES, SCALING,
     )
 }  # fmt: skip
 

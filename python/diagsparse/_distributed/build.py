@@ -10,9 +10,10 @@ import numpy as np
 from .._backends.arguments import integer
 from .._backends.backend import get_backend
 from .._backends.docstrings import completed_by
+from .._backends.memory import require_free
 from .._matrix.sparse_array import SparseArray
 from .collective import communicator, same, together
-from .columns import local_matrix
+from .columns import local_matrix, rows_of
 from .exchange import chosen_engine
 from .matrix import DistributedArray
 from .ranges import Partition, checked_partition, checked_shape
@@ -163,8 +164,8 @@ def from_global(
     else:
         for p in range(comm.size):
             if p != root:
-                comm.send(whole[slice(*rows.range(p))], p, _TAG)  # one after another: a copy of one part at a time
-        block = whole[slice(*rows.range(root))] if comm.size > 1 else whole
+                comm.send(rows_of(whole, *rows.range(p)), p, _TAG)  # one after another: a copy of one part at a time
+        block = rows_of(whole, *rows.range(root))
     return _distributed(block, rows, n, comm, who, device, engine)
 
 
@@ -184,4 +185,5 @@ def _distributed(
     device = together(comm, lambda: get_backend(device).name if device else "cpu")
     same(comm, device.partition(":")[0], f"{who}: the kind of device")
     engine = chosen_engine(comm, device, engine)
+    together(comm, lambda: require_free(block.nbytes, f"{who}: the rows of a process, divided into pieces"))
     return DistributedArray(block.astype(dtype, copy=False), rows, cols, comm, device, engine)

@@ -53,6 +53,13 @@ def composed(format: str, components: Sequence[SparseArray]) -> SparseArray:
     return FORMATS["qband"].array(convert(bands, "csr") + rest, offsets=bands.offsets.tolist())
 
 
+def rows_of(block: SparseArray, first: int, last: int) -> SparseArray:
+    """Return some rows of a local matrix; those of a quasi-band matrix keep its bands."""
+    if (first, last) == (0, block.shape[0]):
+        return block
+    return composed(block.format, [one[first:last] for one in components(block)])
+
+
 def offsets_of(component: SparseArray) -> Any:
     """Return the offsets of a matrix of diagonals, ascending; None for rows of indices."""
     if component.format == "csr":

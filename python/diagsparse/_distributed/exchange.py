@@ -217,19 +217,16 @@ def chosen_engine(comm: Any, device: str, wanted: str | None) -> str:
         return "mpi"
     if wanted == "mpi":
         raise ValueError(f'engine="mpi" is for matrices on the cpu, expected one of {", ".join(ENGINES[1:])}')
-    possible = set(ENGINES[1:])
-    if not _has_nccl() or (not wanted and not _own_gpus(comm, device)):
-        possible -= {"nccl"}
-    if not _is_cuda_aware(comm):
-        possible -= {"cuda_mpi"}
-    possible = set.intersection(*comm.allgather(possible))
+    if wanted == "pinned":
+        return wanted
+    found = (_has_nccl(), wanted is None and _is_own_gpu(comm, device), _is_cuda_aware(comm))
+    nccl, own_gpus, cuda_aware = map(all, zip(*comm.allgather(found), strict=True))
     if wanted is None:
-        return next(engine for engine in ENGINES[1:] if engine in possible)
-    if wanted not in possible:
-        why = (
-            "nccl4py is not installed everywhere" if wanted == "nccl" else "this MPI does not say that it is CUDA-aware"
-        )
-        raise ValueError(f'engine="{wanted}": {why}')
+        return "nccl" if nccl and own_gpus else "cuda_mpi" if cuda_aware else "pinned"
+    if wanted == "nccl" and not nccl:
+        raise ValueError('engine="nccl": nccl4py is not installed for all processes')
+    if wanted == "cuda_mpi" and not cuda_aware:
+        raise ValueError('engine="cuda_mpi": this MPI does not say that it is CUDA-aware (mpi_memory_alloc_kinds)')
     return wanted
 
 
@@ -241,13 +238,13 @@ def _has_nccl() -> bool:
     return True
 
 
-def _own_gpus(comm: Any, device: str) -> bool:
-    """Whether each process has a GPU of its own."""
+def _is_own_gpu(comm: Any, device: str) -> bool:
+    """Whether no other process has this GPU."""
     import cupy
 
     index = int(device.partition(":")[2] or 0)
-    gpus = comm.allgather((socket.gethostname(), cupy.cuda.runtime.getDeviceProperties(index)["uuid"]))
-    return len(set(gpus)) == len(gpus)
+    mine = socket.gethostname(), cupy.cuda.runtime.getDeviceProperties(index)["uuid"]
+    return comm.allgather(mine).count(mine) == 1
 
 
 def _is_cuda_aware(comm: Any) -> bool:

@@ -112,7 +112,7 @@ def load(
                         f"{who}: {folder / _name(p)} has a {whole.shape[0]} x {whole.shape[1]} {whole.format}_array, "
                         f"expected a {b - a} x {n} {index['format']}_array"
                     )
-                parts.append((low - first, columns.components(whole[low - a : high - a])))
+                parts.append((low - first, columns.components(columns.rows_of(whole, low - a, high - a))))
         found = []
         for blocks in zip(*(block for _, block in parts), strict=True):
             placed = [columns.Placed(one, row, np.asarray) for (row, _), one in zip(parts, blocks, strict=True)]

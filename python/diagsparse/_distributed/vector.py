@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._backends.arguments import integer
+from .._backends.backend import get_backend
 from . import collective
 from .arrays import current, host, module_of
 from .ranges import Partition, checked_partition
@@ -136,14 +137,14 @@ def vector(
     >>> import numpy as np
     >>> from diagsparse import distributed
     >>> x = distributed.vector(10, 1.0)
-    >>> float(distributed.norm(x) ** 2)
+    >>> float(distributed.sum(x))
     10.0
     >>> y = distributed.vector(x, lambda first, last: np.arange(first, last))
     >>> (x + 2 * y).gather()
     array([ 1.,  3.,  5.,  7.,  9., 11., 13., 15., 17., 19.])
     """
     who = "distributed.vector"
-    device = getattr(like, "device", "cpu") if device is None else device
+    device = getattr(like, "device", "cpu") if device is None else get_backend(device).name
     rows, own = getattr(like, "_cols", getattr(like, "_rows", None)), getattr(like, "comm", None)
     comm = collective.communicator(own if comm is None else comm)
     if rows is None:

@@ -74,8 +74,8 @@ def _run(problem: dict[str, Any], quick: bool, where: Backend) -> dict[str, Any]
 
 
 def _timed(processes: int, problem: dict[str, Any]) -> dict[str, Any]:
-    beside = Path(sys.executable).parent
-    launcher = shutil.which("mpiexec", path=f"{beside}{os.pathsep}{os.environ['PATH']}")
+    own = Path(sys.executable).parent
+    launcher = shutil.which("mpiexec", path=f"{own}{os.pathsep}{os.environ['PATH']}")
     if launcher is None:
         raise FileNotFoundError("mpiexec is not installed: pip install mpich, or an MPI library of the system")
     command = [launcher, "-n", str(processes), sys.executable, "-m", "benchmarks.studies.scaling_process"]

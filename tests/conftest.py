@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 
 import cells
 import pytest
@@ -59,15 +58,6 @@ def restored_threads():
     before = ds.get_num_threads()
     yield
     ds.set_num_threads(before)
-
-
-def matrix_folder() -> Path | None:
-    """Return the folder of real matrices: DIAGSPARSE_MATRICES, or `matrices/` in a folder next to the repository."""
-    if "DIAGSPARSE_MATRICES" in os.environ:
-        found = [Path(os.environ["DIAGSPARSE_MATRICES"])]
-    else:
-        found = sorted(Path(__file__).resolve().parents[2].glob("*/matrices"))
-    return next((folder for folder in found if any(folder.glob("*.mtx*"))), None)
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conftest import matrix_folder
 from hypothesis import given
 from hypothesis import strategies as st
+from market_files import matrix_folder
 
 import diagsparse as ds
 from diagsparse import gallery

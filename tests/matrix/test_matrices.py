@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import DIAGONAL, random
-from conftest import matrix_folder
+from market_files import matrix_folder
 from oracle import assert_within, long, longest_row
 
 import diagsparse as ds

@@ -33,7 +33,7 @@ BUDGET = {
     "cpp/formats/sell/simd.cpp": 130,
     "cpp/kernels/simd/chain_blocked.cpp": 70,
     "cpp/kernels/simd/matmul_row_tiles.cpp": 105,
-    "cpp/kernels/simd/matvec_row_tiles.cpp": 140,
+    "cpp/kernels/simd/matvec_row_tiles.cpp": 165,
 }
 # Of the units of CUDA.
 UNITS = {"diagonals": 195, "formats": 485, "layouts": 295, "matmul": 110, "matrices": 215, "rows": 210}

@@ -122,6 +122,7 @@ struct Update {
   Update(Scalar a, Scalar b)
       : alpha(a), beta(b), plain(a == 1.0 && b == 0.0), add(a == 1.0 && b == 1.0), reads(b != 0.0) {}
 
+  constexpr bool real() const { return alpha.real() && beta.real(); }
   constexpr void one(T* out, T sum) const { *out = reads ? alpha * sum + beta * *out : alpha * sum; }
 };
 

@@ -55,7 +55,7 @@ struct CsrMatvec {
             [=](const U& value, int64 j) {
               return multiply(Plain ? value : conjugate_if(conj, value), in[j * x_step]);
             },
-            [=, &update](int64 i, T sum) { update.one(out + i * y_step, sum); });
+            [=, &update](int64 i, T sum) { out[i * y_step] = updated(update, sum, out[i * y_step]); });
       }
     });
   }
@@ -71,37 +71,6 @@ struct CsrMatvec {
     }
   }
 };
-
-// a b + c, rounded once if the processor has fused multiply-add. It is written explicitly because a compiler may fuse
-// the operations in one loop and not in another.
-template <class R>
-[[gnu::always_inline]] inline R fused(R a, R b, R c) {
-#if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
-  if constexpr (std::is_same_v<R, float>) return __builtin_fmaf(a, b, c);
-  else return __builtin_fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
-
-// sum += u v, rounded in the same way in every loop.
-template <class U, class V>
-[[gnu::always_inline]] inline void add_product(Product<U, V>& sum, U u, V v) {
-  using R = Wider<U, V>;
-  if constexpr (is_complex<U> && is_complex<V>) {
-    const R a = u.re, b = u.im, c = v.re, d = v.im;
-    sum.re += fused(a, c, -(b * d));
-    sum.im += fused(a, d, b * c);
-  } else if constexpr (is_complex<U>) {
-    sum.re = fused<R>(u.re, v, sum.re);
-    sum.im = fused<R>(u.im, v, sum.im);
-  } else if constexpr (is_complex<V>) {
-    sum.re = fused<R>(u, v.re, sum.re);
-    sum.im = fused<R>(u, v.im, sum.im);
-  } else {
-    sum = fused<R>(u, v, sum);
-  }
-}
 
 // Kernel "row" of C = alpha A B + beta C (Gustavson): row i of C is the sum of A[i, k] times row k of B. It is
 // accumulated as described in formats/csr/cpu_row_accumulators.hpp, and then read at the planned columns of C. Each

@@ -105,7 +105,7 @@ struct BlockMatvec {
           add_rows(a, b, x.as<V>() + c, x.row_stride, width, sums);
           for (int64 r = 0; r < height; ++r) {
             for (int64 k = 0; k < width; ++k) {
-              update.one(out + r * y.row_stride + (c + k) * y.col_stride, sums[8 * r + k]);
+              put(update, out + r * y.row_stride + (c + k) * y.col_stride, sums[8 * r + k]);
             }
           }
         }
@@ -120,17 +120,34 @@ struct BlockMatvec {
             std::fill_n(sums, kMaskRows, T{});
             add_elements(a, b, conj, in, x.row_stride, sums);
           }
-          for (int64 r = 0; r < height; ++r) update.one(to + r * y.row_stride, sums[r]);
+          for (int64 r = 0; r < height; ++r) put(update, to + r * y.row_stride, sums[r]);
         }
       }
     });
   }
 
+  static void put(const Update<T>& update, T* out, T sum) { *out = updated(update, sum, *out); }
+
+  // Adds the stored elements only, rounded as in vectors: a complex product is accumulated as two real multiples.
   static void add_elements(const Mdia<U>& a, int64 block, bool conj, const V* x, int64 step, T* sums) {
+    constexpr bool both = is_complex<U> && is_complex<V>;
+    T by_imag[kMaskRows] = {};
     for_each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
       const V* const in = x + (kMaskRows * block + offset) * step;
-      for_each_row(rows, [&](int i) { sums[i] += multiply(conjugate_if(conj, *value++), in[i * step]); });
+      for_each_row(rows, [&](int i) {
+        const U u = conjugate_if(conj, *value++);
+        const V v = in[i * step];
+        if constexpr (both) {
+          add_product(sums[i], u, v.re);
+          add_product(by_imag[i], u, v.im);
+        } else {
+          add_product(sums[i], u, v);
+        }
+      });
     });
+    if constexpr (both) {
+      for (int i = 0; i < kMaskRows; ++i) sums[i] += T{-by_imag[i].im, by_imag[i].re};
+    }
   }
 
   // 32 consecutive elements of x, starting at any index. Those outside of x are 0.
@@ -190,7 +207,7 @@ struct BlockMatvec {
     } else {
       alignas(64) T elements[kMaskRows];
       std::memcpy(elements, sums, sizeof elements);
-      for (int64 r = 0; r < height; ++r) update.one(to + r * to_step, elements[r]);
+      for (int64 r = 0; r < height; ++r) put(update, to + r * to_step, elements[r]);
     }
     return true;
   }

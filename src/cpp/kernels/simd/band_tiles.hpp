@@ -1,5 +1,6 @@
 // Computes four neighbouring diagonals of C together. If B's diagonals are also neighbours, as in a band, the four sums
-// use the same values of A: one load of A serves four multiply-adds, which is 1.25 loads for each instead of 2.
+// use the same values of A: one load of A serves four multiply-adds, which is 1.25 loads for each instead of 2. Each
+// sum adds its terms in their order.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +18,23 @@ struct CommonTerm {
   int64 u, v[kQuad];
 };
 
-// Four sums, split into their common terms and the remaining terms of each.
-struct Quad {
-  const Sum* sums;           // four of them
-  int64 common, common_end;  // in QuadPlan::common
+// Successive terms of four sums: those that only some of them have, then common ones.
+struct Stretch {
   int64 rest[kQuad + 1];     // in QuadPlan::rest: sum k has [rest[k], rest[k + 1])
-  int64 first, last;         // rows covered by every term of all four; if there are none, no term is listed
+  int64 common, common_end;  // in QuadPlan::common
+};
+
+// Four sums, split into stretches.
+struct Quad {
+  const Sum* sums;                // four of them
+  int64 stretches, last_stretch;  // the first and the last one in QuadPlan::stretches; the last has no common terms
+  int64 first, last;              // rows covered by every term of all four; if there are none, no term is listed
 };
 
 class QuadPlan {
  public:
   std::vector<Quad> quads;
+  std::vector<Stretch> stretches;
   std::vector<CommonTerm> common;
   std::vector<Term> rest;
 
@@ -70,7 +77,7 @@ class QuadPlan {
   }
 
   void add(const Sums& plan, const Sum* sums) {
-    Quad q{sums, static_cast<int64>(common.size()), 0, {}, sums[0].first, sums[0].last};
+    Quad q{sums, size(stretches), size(stretches), sums[0].first, sums[0].last};
     for (int k = 0; k < kQuad; ++k) {
       q.first = std::max(q.first, sums[k].first);
       q.last = std::min(q.last, sums[k].last);
@@ -86,35 +93,56 @@ class QuadPlan {
   }
 
   void list_terms(const Sums& plan, Quad& q) {
-    runs_.clear();
-    for_each_common(plan, q.sums, [&](const PairRange* const* at, std::int32_t a, std::int32_t n) {
-      runs_.emplace_back(a, a + n);
-      for (; a < runs_.back().second; ++a) {
-        CommonTerm term{plan.a[a].base, {}};
-        for (int k = 0; k < kQuad; ++k) term.v[k] = plan.b[at[k]->b - (a - at[k]->a)].base + plan.a[a].shift;
+    Cursor at[kQuad];  // the next term of each sum
+    for (int k = 0; k < kQuad; ++k) at[k] = {q.sums[k].pair_ranges, 0};
+    for_each_common(plan, q.sums, [&](const PairRange* const* in, std::int32_t a, std::int32_t n) {
+      Stretch stretch;
+      for (int k = 0; k < kQuad; ++k) {
+        stretch.rest[k] = size(rest);
+        const int64 range = in[k] - plan.pair_ranges.data();
+        list_rest(plan, q.sums[k], at[k], {range, a - in[k]->a});
+        at[k] = {range, a - in[k]->a + n};
+      }
+      stretch.rest[kQuad] = size(rest);
+      stretch.common = size(common);
+      for (std::int32_t i = 0; i < n; ++i) {
+        CommonTerm term{plan.a[a + i].base, {}};
+        for (int k = 0; k < kQuad; ++k) term.v[k] = plan.b[in[k]->b - (a + i - in[k]->a)].base + plan.a[a + i].shift;
         common.push_back(term);
       }
+      stretch.common_end = size(common);
+      stretches.push_back(stretch);
     });
-    q.common_end = static_cast<int64>(common.size());
+    Stretch last{{}, size(common), size(common)};
     for (int k = 0; k < kQuad; ++k) {
-      q.rest[k] = static_cast<int64>(rest.size());
-      auto run = runs_.begin();
-      for (int64 m = q.sums[k].pair_ranges; m < q.sums[k].pair_ranges_end; ++m) {
-        const PairRange& pairs = plan.pair_ranges[m];
-        for (std::int32_t a = pairs.a; a < pairs.a + pairs.count;) {
-          if (run != runs_.end() && run->first == a) {
-            a = (run++)->second;
-            continue;
-          }
-          rest.push_back(plan.term(q.sums[k], a, pairs.b - (a - pairs.a)));
-          ++a;
-        }
-      }
+      last.rest[k] = size(rest);
+      list_rest(plan, q.sums[k], at[k], {q.sums[k].pair_ranges_end, 0});
     }
-    q.rest[kQuad] = static_cast<int64>(rest.size());
+    last.rest[kQuad] = size(rest);
+    stretches.push_back(last);
+    q.last_stretch = size(stretches) - 1;
   }
 
-  std::vector<std::pair<std::int32_t, std::int32_t>> runs_;  // runs of A's diagonals that all four sums use
+  // A pair of a sum: the number of its range, and its place there.
+  struct Cursor {
+    int64 range;
+    std::int32_t pair;
+  };
+
+  // Lists the terms of a sum from one pair up to another one as rest.
+  void list_rest(const Sums& plan, const Sum& sum, Cursor from, Cursor to) {
+    for (; from.range <= to.range; from = {from.range + 1, 0}) {
+      if (from.range == to.range && from.pair == to.pair) return;
+      const PairRange& pairs = plan.pair_ranges[from.range];
+      const std::int32_t end = from.range == to.range ? to.pair : pairs.count;
+      for (; from.pair < end; ++from.pair) rest.push_back(plan.term(sum, pairs.a + from.pair, pairs.b - from.pair));
+    }
+  }
+
+  template <class List>
+  static int64 size(const List& list) {
+    return static_cast<int64>(list.size());
+  }
 };
 
 // Prefetches the next block of rows while the current one is computed. A band has more streams than the hardware
@@ -175,22 +203,31 @@ class BandTiles {
     typename M::Acc acc[kQuad][N];
     const U* u = s.u + i;
     const V* v = s.v + i;
-    for (const CommonTerm *t = plan.common.data() + q.common, *end = plan.common.data() + q.common_end; t < end; ++t) {
+    const auto add_rest = [&](const Stretch& stretch, int k) __attribute__((always_inline)) {
+      for (int64 e = stretch.rest[k]; e < stretch.rest[k + 1]; ++e) {
+        const Term& t = plan.rest[e];
 #pragma GCC unroll 4
-      for (int j = 0; j < N; ++j) {
-        const auto left = M::left(u + t->u + j * step);
+        for (int j = 0; j < N; ++j) M::add(acc[k][j], M::left(u + t.u + j * step), M::right(v + t.v + j * step));
+      }
+    };
+    const Stretch *stretch = &plan.stretches[q.stretches], *const last = &plan.stretches[q.last_stretch];
+    for (; stretch < last; ++stretch) {
 #pragma GCC unroll 4
-        for (int k = 0; k < kQuad; ++k) M::add(acc[k][j], left, M::right(v + t->v[k] + j * step));
+      for (int k = 0; k < kQuad; ++k) add_rest(*stretch, k);
+      for (const CommonTerm *t = plan.common.data() + stretch->common, *end = plan.common.data() + stretch->common_end;
+           t < end; ++t) {
+#pragma GCC unroll 4
+        for (int j = 0; j < N; ++j) {
+          const auto left = M::left(u + t->u + j * step);
+#pragma GCC unroll 4
+          for (int k = 0; k < kQuad; ++k) M::add(acc[k][j], left, M::right(v + t->v[k] + j * step));
+        }
       }
     }
     typename M::Vec sums[kQuad][N];
 #pragma GCC unroll 4
     for (int k = 0; k < kQuad; ++k) {
-      for (int64 e = q.rest[k]; e < q.rest[k + 1]; ++e) {
-        const Term& t = plan.rest[e];
-#pragma GCC unroll 4
-        for (int j = 0; j < N; ++j) M::add(acc[k][j], M::left(u + t.u + j * step), M::right(v + t.v + j * step));
-      }
+      add_rest(*last, k);
 #pragma GCC unroll 4
       for (int j = 0; j < N; ++j) sums[k][j] = M::total(acc[k][j], s.signs);
     }

@@ -9,7 +9,7 @@
 // the neighbouring blocks compute, too. Each block has its own two windows of the vectors; only the last two vectors of
 // a pass are written back. This wins if the slopes are short compared to the block. If no number of steps is worth it,
 // and for packed layouts and 16-bit values, it falls back to "steps". Blocks and tiles depend on the matrix only, so
-// the result is bitwise the same for any number of threads.
+// the result is bitwise the same for any number of threads. The products have the bits of those of "steps".
 #include "core/recurrence.hpp"
 #include "cpu/parallel.hpp"
 #include "kernels/simd/diagonal_kernels.hpp"
@@ -142,13 +142,7 @@ class Trapezoid {
   // sums[i] = (op(A) v)[i] for begin <= i < end.
   void multiply(const T* v, T* sums, int64 begin, int64 end) const {
     const auto [terms, terms_end] = terms_in(near_.terms, begin, end);
-    const Term* t = terms;
-    do {
-      const Term* group_end = std::min(terms_end, t + kGroup);
-      const Streams<U, T> s(u_, conj_, v, false, sums, Update<T>(1.0, t == terms ? 0.0 : 1.0));
-      RowTiles<U, T, 1>::run(s, t, group_end, begin, end);
-      t = group_end;
-    } while (t < terms_end);
+    RowTiles<U, T, 1>::run_in_groups({u_, conj_, v, false, sums, Update<T>(1.0, 0.0)}, terms, terms_end, begin, end, 1);
   }
 
   const Recurrence& r_;

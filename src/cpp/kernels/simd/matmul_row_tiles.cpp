@@ -6,7 +6,8 @@
 // A thread computes a block of rows on every diagonal of C: the rows of A and the window of B for the block stay in
 // cache, and each value of C is summed in a register and written once. For bands, four diagonals are computed at a time
 // (band_tiles.hpp). For A B + B A or A B - B A, a block of a diagonal gets the terms of A B, then those of B A, while
-// it is in the L1 cache. The result is bitwise the same for any number of threads.
+// it is in the L1 cache. Each value adds its terms in the order of A's diagonals, so its bits do not depend on the
+// number of threads, nor on other rows and diagonals.
 #include <optional>
 
 #include "cpu/parallel.hpp"
@@ -33,12 +34,11 @@ class OneProduct {
 
   const Sums& sums_;
   const Streams<U, V> s_;
-  const bool added_;  // whether it adds to the present values of C
   const QuadPlan quads_;
 
  public:
-  OneProduct(const Sums& sums, const Streams<U, V>& s, bool added, bool may_be_band)
-      : sums_(sums), s_(s), added_(added), quads_(may_be_band ? QuadPlan(sums) : QuadPlan()) {
+  OneProduct(const Sums& sums, const Streams<U, V>& s, bool may_be_band)
+      : sums_(sums), s_(s), quads_(may_be_band ? QuadPlan(sums) : QuadPlan()) {
     sums.cache_few_terms();
   }
 
@@ -53,11 +53,6 @@ class OneProduct {
     Streams<U, V> on_diagonal = s_;
     on_diagonal.out += sum.out;
     const auto [begin, end] = sums_.terms_of(sum, first, last, buffer);
-    if (begin == end && added_) return;
-    if (begin == end && !s_.update.reads) {  // the half of a row of cdm that has no terms
-      std::fill(on_diagonal.out + first, on_diagonal.out + last, Product<U, V>{});
-      return;
-    }
     RowTiles<U, V, 1>::run(on_diagonal, begin, end, first, last);
   }
 
@@ -89,11 +84,11 @@ struct MatmulRowTiles {
     T* out = c.values.as<T>();
     const bool conj_a = plan.op_a.conjugated, conj_b = plan.op_b.conjugated;
     const bool may_be_band = plan.rows >= 4 * kBandRows && work.sums.sums.size() >= kQuad;
-    const OneProduct<U, V> ab(work.sums, {u, conj_a, v, conj_b, out, Update<T>(alpha, beta)}, false, may_be_band);
+    const OneProduct<U, V> ab(work.sums, {u, conj_a, v, conj_b, out, Update<T>(alpha, beta)}, may_be_band);
     Other ba;
     if (work.other_order) {
       const Update<T> update(work.subtracted ? -alpha : alpha, 1.0);
-      ba.emplace(*work.other_order, Streams<V, U>(v, conj_b, u, conj_a, out, update), true, may_be_band);
+      ba.emplace(*work.other_order, Streams<V, U>(v, conj_b, u, conj_a, out, update), may_be_band);
     }
     if (ab.has_quads() || (ba && ba->has_quads())) band(plan, ab, ba);
     else scattered(plan, ab, ba);

@@ -3,11 +3,12 @@
 //   A: m x n, D diagonals.  x: n, or n x k.  y: m, or m x k.  Minimum traffic in bytes: A + x + y, once each.
 //
 // A thread processes blocks of rows with equal work. Within a block, a few diagonals are processed at a time: the
-// hardware prefetchers follow about a dozen streams, so more diagonals are divided into groups, with the block of y in
-// cache. Blocks, groups and tiles depend on the matrix only, so the result is bitwise the same for any number of
-// threads. Packed layouts are read directly: in symmetric storage, the opposite diagonal is a second term with the same
-// values; in a layout with a period, the rows between two wraps are read like those of a full layout. A block x in C
-// order (contiguous rows) is multiplied row by row, in F order column by column; other strides are gathered first.
+// hardware prefetchers follow about a dozen streams, so more diagonals are divided into groups, and the sums of some
+// rows are kept in the caches from one group to the next. Each row adds its terms in the order of their offsets, so it
+// has the same bits for any number of threads, and in any matrix with these terms. Packed layouts are read directly: in
+// symmetric storage, the opposite diagonal is a second term with the same values; in a layout with a period, the rows
+// between two wraps are read like those of a full layout. A block x in C order (contiguous rows) is multiplied row by
+// row, in F order column by column; other strides are gathered first.
 #include <limits>
 #include <vector>
 
@@ -111,13 +112,13 @@ struct MatvecRowTiles {
       if (first == last) return;
       const auto [begin, end] = terms_in(sums.terms, first, last);
       if (period == 0) {
-        groups(task, repeated.values(), begin, end, first, last);
+        sum(task, repeated.values(), begin, end, first, last);
         return after.then(after.of, first, last);
       }
       std::vector<Term> local(begin, end);
       for (int64 i = first; i < last;) {
         const int64 stop = std::min(last, repeated.advance(local, begin, sums.terms, i));
-        groups(task, repeated.values(), local.data(), local.data() + local.size(), i, stop);
+        sum(task, repeated.values(), local.data(), local.data() + local.size(), i, stop);
         i = stop;
       }
       after.then(after.of, first, last);
@@ -133,36 +134,33 @@ struct MatvecRowTiles {
     const Dense& y;
   };
 
-  // Computes the rows [first, last) of the sum over [begin, end), one group of terms after another. Not inlined,
-  // because it is almost the complete kernel and called in two places.
-  [[gnu::noinline]] static void groups(const Task& task, const U* u, const Term* begin, const Term* end, int64 first,
-                                       int64 last) {
+  // Computes the rows [first, last) of the sum over [begin, end). Not inlined, because it is almost the complete kernel
+  // and called in two places.
+  [[gnu::noinline]] static void sum(const Task& task, const U* u, const Term* begin, const Term* end, int64 first,
+                                    int64 last) {
     const Dense &x = task.x, &y = task.y;
-    const bool row_major = y.cols > 1 && x.col_stride == 1 && y.col_stride == 1;
-    const Term* t = begin;
-    do {
-      const bool conjugated_group = t < end && t->conjugated;
-      const Term* group_end = t;
-      while (group_end < end && group_end->conjugated == conjugated_group && (row_major || group_end < t + kGroup))
-        ++group_end;
-      const bool conj = task.conj != conjugated_group;
-      const Update<T> update(task.alpha, t == begin ? task.beta : 1.0);
-      if (row_major) {
-        const RowMajor<U, V> kernel{u, x.as<V>(), y.as<T>(), x.row_stride, y.row_stride, conj, update};
-        kernel.run(t, group_end, first, last, x.cols);
-      } else {
-        Streams<U, V> s(u, conj, x.as<V>(), false, y.as<T>(), update);
-        columns(s, x, y, t, group_end, first, last);
-      }
-      t = group_end;
-    } while (t < end);
+    const Update<T> update(task.alpha, task.beta);
+    if (y.cols > 1 && x.col_stride == 1 && y.col_stride == 1) {
+      const RowMajor<U, V> kernel{u, x.as<V>(), y.as<T>(), x.row_stride, y.row_stride, task.conj, update};
+      return kernel.run(begin, end, first, last, x.cols);
+    }
+    Streams<U, V> s(u, task.conj, x.as<V>(), false, y.as<T>(), update);
+    const bool one_group = group_end<U, V>(begin, end, last - first, x.cols) == end;
+    const int64 rows = one_group ? last - first : s.grouped_rows(kSeveralColumns ? std::min<int64>(x.cols, 4) : 1);
+    for (int64 i = first; i < last; i += rows) {
+      const int64 stop = std::min(last, i + rows);
+      const auto [some, some_end] = terms_in({begin, end}, i, stop);
+      columns(s, x, y, some, some_end, i, stop);
+    }
   }
 
   // Uncommon pairs of types are multiplied by one column after another.
   static constexpr bool kSeveralColumns = sizeof(Real<U>) == sizeof(Real<V>) || !is_complex<T>;
 
-  static void columns(Streams<U, V>& s, const Dense& x, const Dense& y, const Term* begin, const Term* end, int64 first,
-                      int64 last) {
+  // At most grouped_rows rows if there are several groups. Not inlined: GCC 12 runs out of registers if RowMajor and
+  // RowTiles are in one function.
+  [[gnu::noinline]] static void columns(Streams<U, V>& s, const Dense& x, const Dense& y, const Term* begin,
+                                        const Term* end, int64 first, int64 last) {
     s.v_stride = x.col_stride;
     s.out_stride = y.col_stride;
     int64 c = 0;
@@ -174,11 +172,11 @@ struct MatvecRowTiles {
   }
 
   template <int K>
-  static void run_columns(Streams<U, V>& s, const Dense& x, const Dense& y, int64 c, const Term* begin, const Term* end,
-                          int64 first, int64 last) {
+  [[gnu::always_inline]] static void run_columns(Streams<U, V>& s, const Dense& x, const Dense& y, int64 c,
+                                                 const Term* begin, const Term* end, int64 first, int64 last) {
     s.v = x.as<V>() + c * x.col_stride;
     s.out = y.as<T>() + c * y.col_stride;
-    RowTiles<U, V, K>::run(s, begin, end, first, last);
+    RowTiles<U, V, K>::run_in_groups(s, begin, end, first, last, x.cols);
   }
 };
 

@@ -24,6 +24,7 @@ class RowMajor {
 
   // The rows [first, last) and all `cols` columns of the sum over [begin, end).
   [[gnu::always_inline]] void run(const Term* begin, const Term* end, int64 first, int64 last, int64 cols) const {
+    const bool mixed = is_complex<U> && same_conjugation(begin, end) != end;
     const Term *some = begin, *some_end = end;
     for (int64 i = first; i < last; ++i) {
       while (some < end && some->first > i) ++some;
@@ -31,15 +32,15 @@ class RowMajor {
       while (some_end > begin && some_end[-1].last <= i) --some_end;
       int64 c = 0;
       constexpr int wide = kVectorBytes / static_cast<int>(sizeof(R)) / (is_complex<T> ? 2 : 1);
-      for (; c + 4 * wide <= cols; c += 4 * wide) columns<wide, 4>(some, some_end, i, c);
-      for (; c + wide <= cols; c += wide) columns<wide, 1>(some, some_end, i, c);
+      for (; c + 4 * wide <= cols; c += 4 * wide) columns<wide, 4>(some, some_end, mixed, i, c);
+      for (; c + wide <= cols; c += wide) columns<wide, 1>(some, some_end, mixed, i, c);
       if constexpr (wide >= 8) {
-        for (; c + 4 <= cols; c += 4) columns<4, 1>(some, some_end, i, c);
+        for (; c + 4 <= cols; c += 4) columns<4, 1>(some, some_end, mixed, i, c);
       }
       if constexpr (wide >= 4) {
-        for (; c + 2 <= cols; c += 2) columns<2, 1>(some, some_end, i, c);
+        for (; c + 2 <= cols; c += 2) columns<2, 1>(some, some_end, mixed, i, c);
       }
-      for (; c < cols; ++c) columns<1, 1>(some, some_end, i, c);
+      for (; c < cols; ++c) columns<1, 1>(some, some_end, mixed, i, c);
     }
   }
 
@@ -47,49 +48,62 @@ class RowMajor {
   // Computes Width values in each of N vectors. u = a + ib times x is a x + b (i x): two real multiples of the lanes of
   // x.
   template <int Width, int N>
-  [[gnu::always_inline]] void columns(const Term* begin, const Term* end, int64 i, int64 c) const {
+  [[gnu::always_inline]] void columns(const Term* begin, const Term* end, bool mixed, int64 i, int64 c) const {
     constexpr int lanes = Width * (is_complex<T> ? 2 : 1);
     T* out = y + i * y_stride + c;
+    const U* const values = u + i;
+    const V* const rows = x + i * x_stride + c;
     if constexpr (lanes == 1 || (!is_complex<V> && is_complex<T>)) {
       T sums[Width * N] = {};
       for (const Term* t = begin; t < end; ++t) {
-        const U a = conjugate_if(conj_u, u[t->u + i]);
-        const V* row = x + (t->v + i) * x_stride + c;
-        for (int k = 0; k < Width * N; ++k) sums[k] += multiply(a, row[k]);
+        const U a = conjugate_if(conj_u != t->conjugated, values[t->u]);
+        const V* row = rows + t->v * x_stride;
+        for (int k = 0; k < Width * N; ++k) add_product(sums[k], a, row[k]);
       }
-      if (Width * N == 1) update.one(out, sums[0]);
+      if (Width * N == 1) *out = updated(update, sums[0], *out);
       else if (update.plain) std::copy_n(sums, Width * N, out);
       else put_sums(update, out, sums, Width * N);
     } else {
       using Vec = Vector<R, lanes>;
       Vec sums[1][N] = {}, q[N] = {};
       Vec(&p)[N] = sums[0];
-      for (const Term* t = begin; t < end; ++t) {
-        const U a = u[t->u + i];
-        const auto* row = reinterpret_cast<const Real<V>*>(x + (t->v + i) * x_stride + c);
+      const Term* t = begin;
+      do {
+        const Term* const next = mixed ? same_conjugation(t, end) : end;
+        for (; t < next; ++t) {
+          const U a = values[t->u];
+          const auto* row = reinterpret_cast<const Real<V>*>(rows + t->v * x_stride);
 #pragma GCC unroll 4
-        for (int n = 0; n < N; ++n) {
-          const Vec v = load_as<R, lanes>(row + n * lanes);
-          if constexpr (is_complex<U>) {
-            p[n] += static_cast<R>(a.re) * v;
-            q[n] += static_cast<R>(a.im) * v;
-          } else {
-            p[n] += static_cast<R>(a) * v;
+          for (int n = 0; n < N; ++n) {
+            const Vec v = load_as<R, lanes>(row + n * lanes);
+            if constexpr (is_complex<U>) {
+              p[n] += static_cast<R>(a.re) * v;
+              q[n] += static_cast<R>(a.im) * v;
+            } else {
+              p[n] += static_cast<R>(a) * v;
+            }
           }
         }
-      }
+        for (int n = 0; mixed && t < end && n < N; ++n) q[n] = Vec{} - q[n];
+      } while (mixed && t < end);
+      const bool conj = conj_u != (begin < end && end[-1].conjugated);
 #pragma GCC unroll 4
-      for (int n = 0; n < N; ++n) p[n] = total(p[n], q[n]);
+      for (int n = 0; n < N; ++n) p[n] = total(p[n], q[n], conj);
       put_vectors(update, sums, [&](int) { return out; });
     }
   }
 
+  // The end of the terms that are conjugated as the first one is.
+  static const Term* same_conjugation(const Term* t, const Term* end) {
+    return std::find_if(t, end, [=](const Term& other) { return other.conjugated != t->conjugated; });
+  }
+
   template <class Vec>
-  Vec total(Vec p, Vec q) const {
+  static Vec total(Vec p, Vec q, bool conj) {
     if constexpr (is_complex<U>) {
       constexpr int lanes = sizeof(Vec) / sizeof(R);
       const Vec swapped = swap_pairs(q, std::make_index_sequence<lanes>{});
-      for (int l = 0; l < lanes; ++l) p[l] += (l % 2 == 0) != conj_u ? -swapped[l] : swapped[l];
+      for (int l = 0; l < lanes; ++l) p[l] += (l % 2 == 0) != conj ? -swapped[l] : swapped[l];
     }
     return p;
   }

@@ -1,23 +1,31 @@
 // The inner loop of the diagonal formats: a sum of products of streams, for a tile of rows held in registers.
 //   out[i] = sum over terms of u[t.u + i] * v[t.v + i]   (see core/sums.hpp).
 //
-// The terms of a sum are ordered so that those which cover a complete tile are consecutive. The tile processes these
-// terms in vectors, and adds the few terms that begin or end inside it value by value. If a term begins or ends in a
-// tile, a narrower tile is used, down to one vector. Widths are 8, 2 and 1 vectors, or 4 and 1: more would hardly be
-// faster, and compile slowly.
+// The terms of a sum are ordered so that those which cover a complete tile are consecutive. If a term begins or ends in
+// a tile, a narrower tile is used, down to one vector, in which such a term changes only the lanes that it covers.
+// Widths are 8, 2 and 1 vectors, or 4 and 1: more would hardly be faster, and compile slowly.
+//
+// Every lane adds its own terms one after another, in their order. So a row of the result depends only on its terms,
+// and not on its place in a tile or a group, nor on other rows, diagonals or columns.
 #pragma once
 
 #include <algorithm>
+#include <span>
 
 #include "core/sums.hpp"
 #include "kernels/simd/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
-constexpr int64 kGroup = 12;  // terms at a time: the hardware prefetchers follow about a dozen streams
+// Terms at a time. The hardware prefetchers follow about 15 streams: of the terms, of x and y, and of the sums that are
+// kept from one group of terms to the next. Complex x complex keeps two, so that its groups are smaller, except for
+// several columns, which do more work with each value of A.
+constexpr int64 kGroup = 16, kSmallGroup = 11, kSmallSingleGroup = 13;
+constexpr int64 kFewRows = 256;   // rows that are not worth several groups
+constexpr int64 kKept = 1 << 17;  // bytes on the stack for the partial sums that are kept from one group to the next
 
 // The terms that intersect the rows [first, last).
-inline std::pair<const Term*, const Term*> terms_in(const std::vector<Term>& terms, int64 first, int64 last) {
+inline std::pair<const Term*, const Term*> terms_in(std::span<const Term> terms, int64 first, int64 last) {
   const Term *begin = terms.data(), *end = begin + terms.size();
   while (begin < end && begin->first >= last) ++begin;
   while (begin < end && end[-1].last <= first) --end;
@@ -29,6 +37,8 @@ template <class U, class V>
 struct Streams {
   using M = Mac<U, V>;
   using T = typename M::T;
+  using R = typename M::R;
+  using Acc = typename M::Acc;
   const U* u;
   const V* v;
   T* out;
@@ -36,6 +46,16 @@ struct Streams {
   bool conj_u, conj_v;
   typename M::Signs signs;
   Update<T> update;
+  // Between two groups of terms, partial sums are kept for the rows from `partial_row` on.
+  R* partial = nullptr;
+  int64 partial_row = 0, partial_stride = 0;
+  bool resumed = false, unfinished = false;  // whether they are read, and whether they are written instead of `out`
+
+  static constexpr int kSums = M::both ? 2 : 1;  // in an accumulator
+  // Rows whose partial sums can be kept. Those of two columns are not a multiple of 4096 bytes apart.
+  static constexpr int64 grouped_rows(int64 columns) {
+    return kKept / (columns * kSums * static_cast<int64>(sizeof(T))) - 8 * M::step;
+  }
 
   Streams(const U* u, bool conj_u, const V* v, bool conj_v, T* out, Update<T> update)
       : u(u),
@@ -48,8 +68,37 @@ struct Streams {
         signs(M::signs(conj_u, conj_v)),
         update(update) {}
 
-  T product(int64 u_at, int64 v_at) const {
-    return multiply(conjugate_if(conj_u, u[u_at]), conjugate_if(conj_v, v[v_at]));
+  R* partial_sums(int k, int64 i, int sum) const {
+    return partial + ((k * kSums + sum) * partial_stride + (i - partial_row) * M::width);
+  }
+  // Sets conj_u, also for the partial sums of these columns and rows. A sum of 0 does not become -0.
+  void conjugate_u(bool yes, int columns, int64 rows) {
+    if (!is_complex<U> || yes == conj_u) return;
+    conj_u = yes;
+    signs = M::signs(conj_u, conj_v);
+    for (int n = 0; resumed && n < columns * kSums; ++n) {
+      R* const sums = partial + n * partial_stride;
+      for (int64 l = 1; l < rows * M::width; l += 2) sums[l] = R(0) - sums[l];
+    }
+  }
+  // The sums of a vector of rows in column k.
+  [[gnu::always_inline]] void resume(Acc& acc, int k, int64 i) const {
+    acc.p = load<R, M::lanes>(partial_sums(k, i, 0));
+    if constexpr (M::both) acc.q = load<R, M::lanes>(partial_sums(k, i, 1));
+  }
+  [[gnu::always_inline]] void keep(const Acc& acc, int k, int64 i) const {
+    store(partial_sums(k, i, 0), acc.p);
+    if constexpr (M::both) store(partial_sums(k, i, 1), acc.q);
+  }
+  // The same, but for the rows in front of `first`.
+  void keep(Acc acc, int k, int64 i, int64 first) const {
+    Acc kept;
+    resume(kept, k, i);
+    for (int64 l = 0; l < (first - i) * M::width; ++l) {
+      acc.p[l] = kept.p[l];
+      if constexpr (M::both) acc.q[l] = kept.q[l];
+    }
+    keep(acc, k, i);
   }
 };
 
@@ -77,28 +126,76 @@ class Window {
   const Term *some, *full, *full_end, *some_end;
 };
 
-// Adds terms that may begin or end within the rows [i, i + n), value by value, to `columns` sums of each row.
+// Adds the rows [from, to) of a term to the vector from row i on. The other lanes keep their sums, and other rows of
+// the term are not read.
 template <class U, class V>
-[[gnu::noipa]] void add_ragged(const Streams<U, V> s, const Term* begin, const Term* end, int64 i, int64 n, int columns,
-                               Product<U, V>* sums) {
-  constexpr int step = Mac<U, V>::step;
-  for (const Term* t = begin; t < end; ++t) {
-    const int64 last = std::min(i + n, t->last);
-    for (int64 r = std::max(i, t->first); r < last; ++r) {
-      for (int k = 0; k < columns; ++k) sums[k * step + r - i] += s.product(t->u + r, t->v + r + k * s.v_stride);
+[[gnu::always_inline]] inline void add_some_rows(typename Mac<U, V>::Acc& acc, const U* u, const V* v, int64 i,
+                                                 int64 from, int64 to) {
+  using M = Mac<U, V>;
+  using Lane = std::conditional_t<sizeof(typename M::R) == 8, std::int64_t, std::int32_t>;
+  U some_u[M::step];
+  V some_v[M::step];
+  Vector<Lane, M::lanes> row;
+  for (int r = 0; r < M::step; ++r) {
+    some_u[r] = u[std::clamp(i + r, from, to - 1)];
+    some_v[r] = v[std::clamp(i + r, from, to - 1)];
+    for (int l = 0; l < M::width; ++l) row[r * M::width + l] = r;
+  }
+  auto next = acc;
+  M::add(next, M::left(some_u), M::right(some_v));
+  const auto covered = (row >= static_cast<Lane>(from - i)) & (row < static_cast<Lane>(to - i));
+  acc.p = covered ? next.p : acc.p;
+  if constexpr (M::both) acc.q = covered ? next.q : acc.q;
+}
+
+// One vector from row i on, in which terms begin or end, or of which only the rows [first, last) are written. No row
+// behind them is read.
+template <class U, class V>
+[[gnu::noipa]] void edge_tile(const Streams<U, V>& s, const Window w, int64 i, int64 first, int64 last, int columns) {
+  using M = Mac<U, V>;
+  const Term* const full = last < i + M::step ? w.some_end : std::min(w.full, w.some_end);
+  const Term* const full_end = std::max(full, w.full_end);
+  for (int k = 0; k < columns; ++k) {
+    const V* const v = s.v + k * s.v_stride;
+    typename M::Acc acc;
+    if (s.resumed) s.resume(acc, k, i);
+    const auto add_ragged = [&](const Term* t, const Term* end) {
+      for (; t < end; ++t) {
+        add_some_rows<U, V>(acc, s.u + t->u, v + t->v, i, std::max(i, t->first), std::min(last, t->last));
+      }
+    };
+    add_ragged(w.some, full);
+    for (const Term* t = full; t < full_end; ++t) M::add(acc, M::left(s.u + (t->u + i)), M::right(v + (t->v + i)));
+    add_ragged(full_end, w.some_end);
+    if (s.unfinished) {
+      s.keep(acc, k, i, first);
+    } else {
+      typename M::T sums[M::step];
+      store(reinterpret_cast<typename M::R*>(sums), M::total(acc, s.signs));
+      put_sums(s.update, s.out + k * s.out_stride + first, sums + (first - i), last - first);
     }
   }
+}
+
+// The end of the first group of these terms, in a product with `columns` columns. All are conjugated, or none.
+template <class U, class V>
+inline const Term* group_end(const Term* t, const Term* end, int64 rows, int64 columns) {
+  const bool small = Mac<U, V>::both && columns == 1;
+  const int64 count = end - t, most = small ? kSmallGroup : kGroup;
+  const bool single = rows <= kFewRows || count <= (small ? kSmallSingleGroup : kGroup);
+  const int64 groups = single ? 1 : (count + most - 1) / most;
+  const Term *const stop = t + (count + groups - 1) / groups, *next = t;
+  while (next < stop && (!is_complex<U> || next->conjugated == t->conjugated)) ++next;
+  return next;
 }
 
 template <class U, class V, int K>
 class RowTiles {
   using S = Streams<U, V>;
   using M = typename S::M;
-  using T = typename S::T;
   static constexpr int step = M::step;
-  // As many accumulators as fit the registers next to the operands: 8, divided among K columns and, for complex x
-  // complex, two sums.
-  static constexpr int N = std::max(1, 8 / (K * (M::both ? 2 : 1)));
+  // As many accumulators as fit the registers next to the operands: 8, divided among K columns and the sums of each.
+  static constexpr int N = std::max(1, 8 / (K * S::kSums));
 
  public:
   // The rows [first, last) of the sum over [begin, end).
@@ -108,19 +205,37 @@ class RowTiles {
     Window w(begin, end);
     for (int64 i = first; i < last;) {
       const int64 rest = last - i;
-      if (rest < step) {
-        w.move(i, rest);
-        T sums[K][step] = {};
-        add_ragged(s, w.some, w.some_end, i, rest, K, sums[0]);
-        write(s, i, rest, sums);
-        return;
+      if (rest < step) {  // the last lanes of a vector, in which some rows are computed again
+        const int64 at = std::max(first, last - step);
+        w.move(at, last - at);
+        return edge_tile(streams, w, at, i, last, K);
       }
       int vectors = N;  // the widest tile that fits and in which no term begins or ends, or one vector
       while (vectors * step > rest) vectors = narrower(vectors);
       for (w.move(i, vectors * step); vectors > 1 && w.ragged(); w.move(i, vectors * step)) vectors = narrower(vectors);
-      full_tile<N>(vectors, s, w, i);
+      if (vectors == 1 && w.ragged()) edge_tile(streams, w, i, i, i + step, K);
+      else full_tile<N>(vectors, s, w, i);
       i += vectors * step;
     }
+  }
+
+  // The same for terms of which some may be conjugated, one group after another. If there are several groups, there may
+  // be grouped_rows(K) rows, whose partial sums stay in the caches.
+  [[gnu::always_inline]] static void run_in_groups(S s, const Term* begin, const Term* end, int64 first, int64 last,
+                                                   int64 columns) {
+    alignas(kVectorBytes) typename M::R partial[kKept / sizeof(typename M::R)];
+    s.partial = partial;
+    s.partial_row = first;
+    s.partial_stride = S::grouped_rows(K) * M::width;
+    const bool conj_u = s.conj_u;
+    do {
+      const Term* const next = group_end<U, V>(begin, end, last - first, columns);
+      s.conjugate_u(conj_u != (begin < next && begin->conjugated), K, last - first);
+      s.unfinished = next < end;
+      run(s, begin, next, first, last);
+      s.resumed = true;
+      begin = next;
+    } while (begin < end);
   }
 
  private:
@@ -135,6 +250,13 @@ class RowTiles {
   template <int Vectors>
   [[gnu::always_inline]] static void tile(const S& s, const Window& w, int64 i) {
     typename M::Acc acc[K][Vectors];
+    if (s.resumed) {
+#pragma GCC unroll 4
+      for (int k = 0; k < K; ++k) {
+#pragma GCC unroll 8
+        for (int j = 0; j < Vectors; ++j) s.resume(acc[k][j], k, i + j * step);
+      }
+    }
     for (const Term* t = w.full; t < w.full_end; ++t) {
       const U* u = s.u + (t->u + i);
       const V* v = s.v + (t->v + i);
@@ -145,15 +267,13 @@ class RowTiles {
         for (int k = 0; k < K; ++k) M::add(acc[k][j], left, M::right(v + k * s.v_stride + j * step));
       }
     }
-    if constexpr (Vectors == 1) {
-      if (w.ragged()) {
-        T sums[K][step];
-        for (int k = 0; k < K; ++k) store(raw(sums[k]), M::total(acc[k][0], s.signs));
-        add_ragged(s, w.some, std::min(w.full, w.some_end), i, step, K, sums[0]);
-        add_ragged(s, std::max({w.full, w.full_end, w.some}), w.some_end, i, step, K, sums[0]);
-        write(s, i, step, sums);
-        return;
+    if (s.unfinished) {
+#pragma GCC unroll 4
+      for (int k = 0; k < K; ++k) {
+#pragma GCC unroll 8
+        for (int j = 0; j < Vectors; ++j) s.keep(acc[k][j], k, i + j * step);
       }
+      return;
     }
     typename M::Vec sums[K][Vectors];
 #pragma GCC unroll 4
@@ -163,12 +283,6 @@ class RowTiles {
     }
     put_vectors(s.update, sums, [&](int k) { return s.out + k * s.out_stride + i; });
   }
-
-  static void write(const S& s, int64 i, int64 n, const T (&sums)[K][step]) {
-    for (int k = 0; k < K; ++k) put_sums(s.update, s.out + k * s.out_stride + i, sums[k], n);
-  }
-
-  static typename M::R* raw(T* p) { return reinterpret_cast<typename M::R*>(p); }
 };
 
 }  // namespace diagsparse::DIAGSPARSE_ISA

@@ -122,6 +122,49 @@ inline W twice(V v, std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, static_cast<int>(I / 2)...);
 }
 
+// a b + c, rounded once if the processor has fused multiply-add; of numbers or, element by element, of vectors. It is
+// written explicitly where a compiler may fuse the operations in one loop and not in another.
+template <class R>
+[[gnu::always_inline]] inline R fused(R a, R b, R c) {
+#if defined(__FP_FAST_FMA) && defined(__FP_FAST_FMAF)
+  if constexpr (std::is_same_v<R, float>) return __builtin_fmaf(a, b, c);
+  else if constexpr (std::is_same_v<R, double>) return __builtin_fma(a, b, c);
+  else
+    for (std::size_t i = 0; i < sizeof c / sizeof c[0]; ++i) c[i] = fused(a[i], b[i], c[i]);  // one instruction
+#else
+  c += a * b;
+#endif
+  return c;
+}
+
+// u v, rounded in the same way in every loop.
+template <class U, class V>
+[[gnu::always_inline]] inline Product<U, V> product(U u, V v) {
+  if constexpr (is_complex<U> && is_complex<V>) {
+    const Wider<U, V> a = u.re, b = u.im, c = v.re, d = v.im;
+    return {fused(a, c, -(b * d)), fused(a, d, b * c)};
+  } else {
+    return multiply(u, v);
+  }
+}
+
+// sum += u v, rounded in the same way in every loop.
+template <class U, class V>
+[[gnu::always_inline]] inline void add_product(Product<U, V>& sum, U u, V v) {
+  using R = Wider<U, V>;
+  if constexpr (is_complex<U> && is_complex<V>) {
+    sum += product(u, v);
+  } else if constexpr (is_complex<U>) {
+    sum.re = fused<R>(u.re, v, sum.re);
+    sum.im = fused<R>(u.im, v, sum.im);
+  } else if constexpr (is_complex<V>) {
+    sum.re = fused<R>(u, v.re, sum.re);
+    sum.im = fused<R>(u, v.im, sum.im);
+  } else {
+    sum = fused<R>(u, v, sum);
+  }
+}
+
 // acc += u * v for `step` consecutive pairs of values. A complex product is accumulated as two real sums,
 //     p = u * (re v, re v),   q = u * (im v, im v),
 // which are combined once at the end, so that the loop needs no swap. conj(u) and conj(v) become signs there.
@@ -130,7 +173,8 @@ struct Mac {
   using T = Product<U, V>;
   using R = Real<T>;
   static constexpr int lanes = kVectorBytes / static_cast<int>(sizeof(R));
-  static constexpr int step = is_complex<T> ? lanes / 2 : lanes;
+  static constexpr int width = is_complex<T> ? 2 : 1;  // lanes of a value
+  static constexpr int step = lanes / width;
   static constexpr bool both = is_complex<U> && is_complex<V>;
   using Vec = Vector<R, lanes>;
   using Index = std::make_index_sequence<lanes>;
@@ -139,7 +183,7 @@ struct Mac {
     Vec p = {}, q = {};
   };
   struct Signs {
-    Vec p, q;
+    Vec p, q;  // with a single sum, q is a zero to be added: of a sum of 0, the conjugate is 0 and not -0
   };
 
   static const Real<U>* raw(const U* u) { return reinterpret_cast<const Real<U>*>(u); }
@@ -167,21 +211,45 @@ struct Mac {
     const R p_im = both ? (conj_u ? -1 : 1) : (is_complex<U> ? conj_u : conj_v) ? -1 : 1;
     for (int i = 0; i < lanes; ++i) {
       s.p[i] = is_complex<T> && i % 2 ? p_im : R(1);
-      s.q[i] = i % 2 ? (conj_v ? R(-1) : R(1)) : (conj_u == conj_v ? R(-1) : R(1));
+      if (both) s.q[i] = i % 2 ? (conj_v ? R(-1) : R(1)) : (conj_u == conj_v ? R(-1) : R(1));
+      else s.q[i] = -s.p[i] * R(0);
     }
     return s;
   }
   static Vec total(const Acc& acc, const Signs& s) {
     if constexpr (both) return acc.p * s.p + swap_pairs(acc.q, Index{}) * s.q;
-    else if constexpr (is_complex<T>) return acc.p * s.p;
+    else if constexpr (is_complex<T>) return acc.p * s.p + s.q;
     else return acc.p;
   }
 };
 
+// alpha * sum + beta * before, rounded in the same way in every loop and as by put_vectors.
+template <class T>
+[[gnu::always_inline]] inline T updated(const Update<T>& update, T sum, T before) {
+  using R = Real<T>;
+  const auto combined = [&](R sum, R before) {
+    const R alpha = update.alpha.real_part(), beta = update.beta.real_part();
+    return update.reads ? fused<R>(alpha, sum, beta * before) : alpha * sum;
+  };
+  if constexpr (is_complex<T>) {
+    if (update.real()) return {combined(sum.re, before.re), combined(sum.im, before.im)};
+    T out = {};
+    const auto add = [&out](const Factor<T>& factor, T value) {
+      if (factor.real()) add_product(out, factor.real_part(), value);
+      else add_product(out, factor.value(), value);
+    };
+    if (update.reads) add(update.beta, before);
+    add(update.alpha, sum);
+    return out;
+  } else {
+    return combined(sum, before);
+  }
+}
+
 // out = alpha * sums + beta * out for any factors. Not inlined, because all tiles end with the same code.
 template <class T>
 [[gnu::noipa]] void put_sums(const Update<T> update, T* out, const T* sums, int64 count) {
-  for (int64 r = 0; r < count; ++r) update.one(out + r, sums[r]);
+  for (int64 r = 0; r < count; ++r) out[r] = updated(update, sums[r], out[r]);
 }
 
 // The same for K times N vectors of sums in registers; out(k) is the destination of the k-th N of them.
@@ -189,8 +257,7 @@ template <class T, class Vec, int K, int N, class Out>
 [[gnu::always_inline]] inline void put_vectors(const Update<T>& update, const Vec (&sums)[K][N], const Out& out) {
   using R = Real<T>;
   constexpr int lanes = sizeof(Vec) / sizeof(R), count = N * sizeof(Vec) / sizeof(T);
-  const bool real = update.alpha.real() && update.beta.real();
-  if (!update.plain && !real) {  // calls at the end, so that no register is live across them
+  if (!update.plain && !update.real()) {  // calls at the end, so that no register is live across them
     T scaled[K][count];
 #pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {  // not by memcpy, which would need the sums in memory
@@ -209,7 +276,8 @@ template <class T, class Vec, int K, int N, class Out>
       for (int j = 0; j < N; ++j) store(to + j * lanes, sums[k][j]);
     } else if (update.reads) {
 #pragma GCC unroll 8
-      for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j] + beta * load<R, lanes>(to + j * lanes));
+      for (int j = 0; j < N; ++j)
+        store(to + j * lanes, fused(alpha - Vec{}, sums[k][j], beta * load<R, lanes>(to + j * lanes)));
     } else {
 #pragma GCC unroll 8
       for (int j = 0; j < N; ++j) store(to + j * lanes, alpha * sums[k][j]);

@@ -9,7 +9,6 @@ sums and complete the tree, every one of them in the same order.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,14 +21,14 @@ _TAG = 7103
 
 
 class Reduction(NamedTuple):
-    """A sum over rows: of a block of arrays on the host, and as an expression of CuPy for GPUs."""
+    """A sum over rows: of a block of arrays on the host, and the terms of the sum on a GPU."""
 
     on_host: Callable[..., Any]
-    on_gpu: str
+    terms: Callable[..., Any]
 
 
-SUM = Reduction(lambda x: x.sum(axis=0), "x")
-DOT = Reduction(lambda x, y: np.vdot(x, y) if x.ndim == 1 else (x.conj() * y).sum(axis=0), "conj(x) * y")
+SUM = Reduction(lambda x: x.sum(axis=0), lambda x: x)
+DOT = Reduction(lambda x, y: np.vdot(x, y) if x.ndim == 1 else (x.conj() * y).sum(axis=0), lambda x, y: x.conj() * y)
 
 
 def tree_sum(comm: Any, rows: Partition, reduction: Reduction, *arrays: Any, device: str = "cpu") -> Any:
@@ -71,20 +70,14 @@ def _blocks(reduction: Reduction, arrays: list[Any]) -> Any:
     if isinstance(arrays[0], np.ndarray):
         starts = range(0, count, _BLOCK)  # C order, on which the order of NumPy's sums depends
         return [reduction.on_host(*(np.ascontiguousarray(a[i : i + _BLOCK]) for a in arrays)) for i in starts]
-    xp = array_module(arrays[0])
-    blocks = [xp.ascontiguousarray(a).reshape(-1, min(count, _BLOCK), *a.shape[1:]) for a in arrays]
-    if arrays[0].ndim == 2:  # columns in front, so that each sum is over contiguous elements, as for one column
-        blocks = [xp.ascontiguousarray(b.transpose(0, 2, 1)) for b in blocks]
-    expression = reduction.on_gpu if arrays[0].dtype.kind == "c" else reduction.on_gpu.replace("conj(x)", "x")
-    return _kernel(expression, len(arrays))(*blocks, axis=-1).get()
-
-
-@cache
-def _kernel(expression: str, count: int) -> Any:
-    import cupy
-
-    operands = ", ".join(f"T {name}" for name in ("x", "y")[:count])
-    return cupy.ReductionKernel(operands, "T z", expression, "a + b", "z = a", "0", "distributed_sum")
+    # Halves are added to each other, since the order of CuPy's sums depends on the number of blocks.
+    xp, terms = array_module(arrays[0]), reduction.terms(*arrays)
+    blocks = xp.zeros((-(-count // _BLOCK) * _BLOCK, *terms.shape[1:]), terms.dtype)
+    blocks[:count] = terms
+    blocks = blocks.reshape(-1, _BLOCK, *terms.shape[1:])
+    while (half := blocks.shape[1] // 2) > 0:
+        blocks = blocks[:, :half] + blocks[:, half:]
+    return blocks[:, 0].get()
 
 
 def _subtrees(first: int, leaves: Any) -> list[tuple[int, int, Any]]:

@@ -80,6 +80,7 @@ def test_a_width_that_no_memory_bounds(format):
         ("row_order", [2, 0, 4, 1], "row_order[2] lies outside, expected 0 to 3"),
         ("row_order", [2, 0, 3], "row_order holds 3 values"),
         ("indices", [1, 2, 3, 0, 0, 4, 3], "indices[5] lies outside, expected 0 to 3"),
+        ("indices", [1, 2, 3, 0, 0, -1, 3], "indices[5] lies outside, expected 0 to 3"),  # there is no padding
         ("indices", [1, 2, 3, 0, 3, 2, 3], "indices[6] does not come after the one before it in its row"),
     ],
 )

@@ -104,7 +104,7 @@ FirstFaults faults_in_row(const A& a, int64 p) {
   std::int32_t before = 0;
   for (int64 e = r.begin, w = 0; e < r.end; e += r.step, ++w) {
     const std::int32_t j = a.column(e);
-    if (j < -1 || j >= a.cols || (j >= 0 && p >= a.rows)) first.update(first.outside, e);
+    if (j < A::kLeastColumn || j >= a.cols || (j >= 0 && p >= a.rows)) first.update(first.outside, e);
     else if (j >= 0 && w > 0 && (before < 0 || j <= before)) first.update(first.order, e);
     else if (given && (j >= 0) != (w < length)) first.update(first.lengths, p);
     before = j;

@@ -6,6 +6,7 @@
 //   stored_rows()               number of stored rows; those from `rows` on are padding
 //   stored_row(p)               the positions of the entries of stored row p
 //   column(e)                   the column at position e, negative in the padding at the end of a row
+//   kLeastColumn                -1 if there may be padding, otherwise 0
 //   row_order, row_lengths      arrays of `rows` elements, or null
 //   follows(p)                  whether stored row p may follow the previous one
 //   of(m), over(structure, values)

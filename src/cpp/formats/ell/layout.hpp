@@ -41,6 +41,7 @@ struct Ell {
   constexpr int64 chunk(int64 p, int64 w, int64 /*position*/) const { return w * chunks + p / kChunk; }
   // The interface that layouts/rows.hpp expects.
   static constexpr const std::int32_t* row_order = nullptr;
+  static constexpr std::int32_t kLeastColumn = -1;  // of padding
   constexpr int64 stored_rows() const { return rows; }
   constexpr StoredRow stored_row(int64 p) const { return {p, p, p + width * rows, rows}; }
   constexpr std::int32_t column(int64 e) const { return columns.indices[e]; }

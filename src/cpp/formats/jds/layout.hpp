@@ -79,6 +79,7 @@ struct Jds {
   }
   // The interface that layouts/rows.hpp expects.
   static constexpr const std::int32_t* row_lengths = nullptr;
+  static constexpr std::int32_t kLeastColumn = 0;
   constexpr int64 stored_rows() const { return rows; }
   constexpr StoredRow stored_row(int64 p) const {
     const Section s = section_at(p);

@@ -59,6 +59,7 @@ struct Sell {
     return row_lengths ? begin(p) + row_lengths[p] * height : slice_indptr[p / height + 1];
   }
   // The interface that layouts/rows.hpp expects.
+  static constexpr std::int32_t kLeastColumn = -1;  // of padding
   constexpr int64 stored_rows() const { return slices * height; }
   constexpr StoredRow stored_row(int64 p) const {
     return {p < rows ? row(p) : -1, begin(p), slice_indptr[p / height + 1] + p % height, height};

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -49,6 +50,7 @@ class _Abort:
             print(f"diagsparse.distributed: process {self.comm.rank} ends all processes: {name}", file=sys.stderr)
             sys.stdout.flush()
             sys.stderr.flush()
+            time.sleep(1)  # mpiexec forwards what was printed, but drops what it has not yet read at an abort
             self.comm.Abort(1)
 
 

@@ -21,6 +21,7 @@ struct Pell {
   const T* values;
 
   static constexpr const std::int32_t *row_order = nullptr, *row_lengths = nullptr;
+  static constexpr std::int32_t kLeastColumn = -1;  // of padding
   constexpr int64 stored_rows() const { return rows; }
   constexpr StoredRow stored_row(int64 p) const { return {p, p * width, (p + 1) * width, 1}; }
   constexpr std::int32_t column(int64 e) const { return columns.indices[e]; }

@@ -21,8 +21,8 @@ namespace diagsparse::DIAGSPARSE_ISA {
 // kept from one group of terms to the next. Complex x complex keeps two, so that its groups are smaller, except for
 // several columns, which do more work with each value of A.
 constexpr int64 kGroup = 16, kSmallGroup = 11, kSmallSingleGroup = 13;
-constexpr int64 kFewRows = 256;   // rows that are not worth several groups
-constexpr int64 kKept = 1 << 17;  // bytes on the stack for the partial sums that are kept from one group to the next
+constexpr int64 kFewRows = 256;           // rows that are not worth several groups
+constexpr int64 kPartialBytes = 1 << 17;  // on the stack, for partial sums that one group leaves to the next
 
 // The terms that intersect the rows [first, last).
 inline std::pair<const Term*, const Term*> terms_in(std::span<const Term> terms, int64 first, int64 last) {
@@ -54,7 +54,7 @@ struct Streams {
   static constexpr int kSums = M::both ? 2 : 1;  // in an accumulator
   // Rows whose partial sums can be kept. Those of two columns are not a multiple of 4096 bytes apart.
   static constexpr int64 grouped_rows(int64 columns) {
-    return kKept / (columns * kSums * static_cast<int64>(sizeof(T))) - 8 * M::step;
+    return kPartialBytes / (columns * kSums * static_cast<int64>(sizeof(T))) - 8 * M::step;
   }
 
   Streams(const U* u, bool conj_u, const V* v, bool conj_v, T* out, Update<T> update)
@@ -92,11 +92,11 @@ struct Streams {
   }
   // The same, but for the rows in front of `first`.
   void keep(Acc acc, int k, int64 i, int64 first) const {
-    Acc kept;
-    resume(kept, k, i);
+    Acc before;
+    resume(before, k, i);
     for (int64 l = 0; l < (first - i) * M::width; ++l) {
-      acc.p[l] = kept.p[l];
-      if constexpr (M::both) acc.q[l] = kept.q[l];
+      acc.p[l] = before.p[l];
+      if constexpr (M::both) acc.q[l] = before.q[l];
     }
     keep(acc, k, i);
   }
@@ -223,7 +223,7 @@ class RowTiles {
   // be grouped_rows(K) rows, whose partial sums stay in the caches.
   [[gnu::always_inline]] static void run_in_groups(S s, const Term* begin, const Term* end, int64 first, int64 last,
                                                    int64 columns) {
-    alignas(kVectorBytes) typename M::R partial[kKept / sizeof(typename M::R)];
+    alignas(kVectorBytes) typename M::R partial[kPartialBytes / sizeof(typename M::R)];
     s.partial = partial;
     s.partial_row = first;
     s.partial_stride = S::grouped_rows(K) * M::width;

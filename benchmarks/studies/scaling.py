@@ -4,7 +4,7 @@ Stencils of 5, 7 and 27 points and Heisenberg chains in hm, distributed by rows 
 one process with all cores to one process for each core. Products follow one another without a barrier. The results of
 all runs are compared bit by bit.
 
-It needs mpi4py and `mpiexec` and takes two minutes. With --quick, only small problems.
+It needs mpi4py and `mpiexec`. With --quick, only small problems.
 """
 
 from __future__ import annotations

@@ -10,10 +10,11 @@ from the rows themselves. It needs mpi4py and an MPI library; importing this mod
 """
 
 from ._distributed.build import from_global, from_local, from_rows
+from ._distributed.deep_halo import DeepHalo, deep_halo
 from ._distributed.files import load, save
 from ._distributed.halo import Exchange, Halo, HaloForecast, halo
 from ._distributed.matrix import DistributedArray
-from ._distributed.recurrences import DeepHalo, chebyshev_multiply, deep_halo, power_multiply
+from ._distributed.recurrences import chebyshev_multiply, power_multiply
 from ._distributed.solvers import cg
 from ._distributed.vector import Vector, dot, norm, sum, vector
 

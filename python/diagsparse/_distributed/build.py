@@ -170,13 +170,7 @@ def from_global(
 
 
 def _distributed(
-    block: SparseArray,
-    rows: Partition,
-    n: int,
-    comm: Any,
-    who: str,
-    device: str | None = None,
-    engine: str | None = None,
+    block: SparseArray, rows: Partition, n: int, comm: Any, who: str, device: str | None, engine: str | None
 ) -> DistributedArray:
     same(comm, (rows.borders.tolist(), n), f"{who}: the ranges of rows and the number of columns")
     same(comm, block.format, f"{who}: the format of the rows")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._backends.arguments import integer
+from .ranges import Ranges
 
 R = TypeVar("R")
 
@@ -89,6 +90,14 @@ def same(comm: Any, value: R, what: str) -> R:
         if other != values[0]:
             raise ValueError(f"{what} differs: {values[0]} on process 0, {other} on process {rank}")
     return value
+
+
+def requested(comm: Any, asked: dict[int, Ranges]) -> dict[int, Ranges]:
+    """Tell other processes which of their rows or elements are needed, and return what they need of this one."""
+    requests: list[Any] = [None] * comm.size
+    for peer, part in asked.items():
+        requests[peer] = (part.starts, part.stops)
+    return {peer: Ranges(*answer) for peer, answer in enumerate(comm.alltoall(requests)) if answer}
 
 
 def checked_root(comm: Any, root: int | None, who: str) -> int | None:

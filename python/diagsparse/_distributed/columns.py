@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._matrix.construct import array
 from .._matrix.convert import convert
 from .._matrix.registry import FORMATS
 from .._matrix.sparse_array import SparseArray
@@ -27,8 +28,6 @@ _INSTEAD = {"cdm": "hm"}  # what other formats are converted to; those that are 
 
 def local_matrix(block: Any) -> SparseArray:
     """Return the rows of a process in one of the local formats: a matrix of SciPy's in hm if it is a dia_array."""
-    from ..advice import array  # above this folder
-
     if not isinstance(block, SparseArray):
         kind = "hm" if getattr(block, "format", "") == "dia" else "csr"
         block = array(block, kind)

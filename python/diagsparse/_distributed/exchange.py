@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import array_module
+from .arrays import array_module, module_of
+from .collective import same, together
 from .ranges import Ranges
 
 ENGINES = ("mpi", "nccl", "cuda_mpi", "pinned")
@@ -209,6 +210,7 @@ def chosen_engine(comm: Any, device: str, wanted: str | None) -> str:
 
     Every process has to call this. Raise ValueError or ImportError on all of them if the engine cannot be used.
     """
+    same(comm, wanted, "engine")
     if wanted is not None and wanted not in ENGINES:
         raise ValueError(f"engine={wanted!r}, expected one of {', '.join(ENGINES)}")
     if device == "cpu":
@@ -219,10 +221,11 @@ def chosen_engine(comm: Any, device: str, wanted: str | None) -> str:
         raise ValueError(f'engine="mpi" is for matrices on the cpu, expected one of {", ".join(ENGINES[1:])}')
     if wanted == "pinned":
         return wanted
-    found = (_has_nccl(), wanted is None and _is_own_gpu(comm, device), _is_cuda_aware(comm))
-    nccl, own_gpus, cuda_aware = map(all, zip(*comm.allgather(found), strict=True))
+    gpus = comm.allgather(together(comm, lambda: _gpu(device)))
+    found = comm.allgather((_has_nccl(), _is_cuda_aware(comm)))
+    nccl, cuda_aware = map(all, zip(*found, strict=True))
     if wanted is None:
-        return "nccl" if nccl and own_gpus else "cuda_mpi" if cuda_aware else "pinned"
+        return "nccl" if nccl and len(set(gpus)) == comm.size else "cuda_mpi" if cuda_aware else "pinned"
     if wanted == "nccl" and not nccl:
         raise ValueError('engine="nccl": nccl4py is not installed for all processes')
     if wanted == "cuda_mpi" and not cuda_aware:
@@ -238,13 +241,10 @@ def _has_nccl() -> bool:
     return True
 
 
-def _is_own_gpu(comm: Any, device: str) -> bool:
-    """Whether no other process has this GPU."""
-    import cupy
-
-    index = int(device.partition(":")[2] or 0)
-    mine = socket.gethostname(), cupy.cuda.runtime.getDeviceProperties(index)["uuid"]
-    return comm.allgather(mine).count(mine) == 1
+def _gpu(device: str) -> tuple[str, Any]:
+    """Return what tells a GPU from all others."""
+    properties = module_of(device).cuda.runtime.getDeviceProperties(int(device.partition(":")[2] or 0))
+    return socket.gethostname(), properties["uuid"]
 
 
 def _is_cuda_aware(comm: Any) -> bool:
@@ -253,14 +253,15 @@ def _is_cuda_aware(comm: Any) -> bool:
     return any(kind.startswith("cuda") for kind in kinds.split(","))
 
 
-_nccl: dict[int, Any] = {}
+_nccl: dict[tuple[int, int], Any] = {}
 
 
 def nccl_communicator(comm: Any) -> Any:
     """Return NCCL's communicator of the same processes, on the current GPU of each; created once."""
+    import cupy
     from nccl.core import Communicator, get_unique_id
 
-    key = comm.py2f()
+    key = comm.py2f(), cupy.cuda.Device().id
     if key not in _nccl:
         identifier = comm.bcast(get_unique_id() if comm.rank == 0 else None)
         _nccl[key] = Communicator.init(comm.size, comm.rank, identifier)

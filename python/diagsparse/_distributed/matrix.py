@@ -58,7 +58,8 @@ class DistributedArray:
         self.comm, self.shape, self.dtype, self.format = comm, (rows.rows, cols.rows), block.dtype, block.format
         self._rows, self._cols, self._lock = rows, cols, RLock()
         self.device, self.engine = device, engine
-        self._plan = Plan(block, rows, cols, comm, device, engine)
+        with current(device):
+            self._plan = Plan(block, rows, cols, comm, device, engine)
         self.halo, self._nnz = self._plan.report, sum(comm.allgather(block.nnz))
         self._transposed: DistributedArray | None = None
 
@@ -220,7 +221,8 @@ class DistributedArray:
         if self.shape[0] != self.shape[1]:
             raise ValueError(f"diagonal: a {self.shape[0]} x {self.shape[1]} matrix, expected a square one")
         values = self._plan.local().diagonal(first)[: last - first]
-        return Vector(module_of(self.device).array(values), self._rows, self.comm, self.device)
+        with current(self.device):
+            return Vector(module_of(self.device).array(values), self._rows, self.comm, self.device)
 
     def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, conjugated: bool) -> Any:
         """Return ``alpha D x + beta out``, with the conjugate of D if `conjugated` is true."""

@@ -14,6 +14,7 @@ from .._products.matvec_plan import MatvecPlan
 from .._products.products import plan_matvec
 from . import columns
 from .arrays import module_of
+from .collective import requested
 from .exchange import exchange_by
 from .halo import Exchange, Halo, halo_of
 from .ranges import Partition, Ranges
@@ -78,9 +79,9 @@ class Plan:
             [(peer, self.needed.positions(part)) for peer, part in receives],
             [(peer, part.shifted(-own[0])) for peer, part in sends],
         )
-        kept = self.needed.within(*own)
-        self._kept = [
-            (slice(*to), slice(*of)) for to, of in zip(self.needed.positions(kept), kept.shifted(-own[0]), strict=True)
+        part = self.needed.within(*own)
+        self._own_elements = [
+            (slice(*to), slice(*of)) for to, of in zip(self.needed.positions(part), part.shifted(-own[0]), strict=True)
         ]
         self._halo_of_last: Any = None
 
@@ -118,10 +119,7 @@ class Plan:
         asked = dict(cols.by_owner(possible))
         for peer, part in cols.by_owner(stored):
             asked[peer] = part if part.size < _FEWER * asked[peer].size else asked[peer]
-        requests: list[Any] = [None] * comm.size
-        for peer, part in asked.items():
-            requests[peer] = (part.starts, part.stops)
-        answers = {peer: Ranges(*one) for peer, one in enumerate(comm.alltoall(requests)) if one}
+        answers = requested(comm, asked)
         none, exchanges = Ranges([], []), []
         for peer in sorted({*asked, *answers}):
             receive, send = asked.get(peer, none), answers.get(peer, none)
@@ -139,7 +137,7 @@ class Plan:
         try:
             for piece in self.interior:
                 piece.multiply(x, out, alpha, beta)
-            for to, of in self._kept:
+            for to, of in self._own_elements:
                 halo[to] = x[of]
         finally:
             self._messages.finish(pending, halo)  # after an error, too: the next product must not receive them

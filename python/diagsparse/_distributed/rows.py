@@ -8,6 +8,7 @@ import numpy as np
 
 from .._matrix.sparse_array import SparseArray
 from . import columns
+from .collective import requested
 from .ranges import Ranges
 
 DistributedArray: TypeAlias = Any  # of a module above
@@ -23,15 +24,9 @@ def fetched(D: DistributedArray, wanted: Ranges) -> SparseArray:
     comm, rows, first = D.comm, D._rows, D.row_range[0]
     local = columns.components(D._plan.local())
     asked = dict(rows.by_owner(wanted))
-    requests: list[Any] = [None] * comm.size
-    for peer, part in asked.items():
-        if peer != comm.rank:
-            requests[peer] = (part.starts, part.stops)
-    answers = comm.alltoall(requests)
+    answers = requested(comm, {peer: part for peer, part in asked.items() if peer != comm.rank})
     sends = [
-        comm.isend([_rows(local, a - first, b - first) for a, b in Ranges(*answer)], peer, _TAG)
-        for peer, answer in enumerate(answers)
-        if answer
+        comm.isend([_rows(local, a - first, b - first) for a, b in part], peer, _TAG) for peer, part in answers.items()
     ]
     parts: list[tuple[int, list[SparseArray]]] = []
     for peer, part in asked.items():

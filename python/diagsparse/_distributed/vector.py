@@ -98,6 +98,8 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     def _check_same(self, other: Vector, who: str) -> None:
         if other._rows != self._rows or other.comm.size != self.comm.size:
             raise ValueError(f"{who}: vectors of {self.shape} and {other.shape} rows with different ranges of rows")
+        if other.device != self.device:
+            raise TypeError(f"{who}: vectors on {self.device} and {other.device}, expected the same device")
 
 
 def vector(
@@ -144,9 +146,10 @@ def vector(
     array([ 1.,  3.,  5.,  7.,  9., 11., 13., 15., 17., 19.])
     """
     who = "distributed.vector"
-    device = getattr(like, "device", "cpu") if device is None else get_backend(device).name
     rows, own = getattr(like, "_cols", getattr(like, "_rows", None)), getattr(like, "comm", None)
     comm = collective.communicator(own if comm is None else comm)
+    wanted = getattr(like, "device", "cpu") if device is None else device
+    device, xp = collective.together(comm, lambda: _place(wanted))
     if rows is None:
         n = collective.together(comm, lambda: integer(like, f"{who}: like"))
         rows = collective.together(comm, lambda: checked_partition(row_ranges, n, comm.size, who))
@@ -174,7 +177,13 @@ def vector(
         raise ValueError(f"{who}: fill returned blocks of shapes {[shape for _, shape in kinds]} per row")
     local = local.astype(np.result_type(*(kind for kind, _ in kinds)), copy=False)
     with current(device):
-        return Vector(module_of(device).asarray(local), rows, comm, device)
+        return Vector(xp.asarray(local), rows, comm, device)
+
+
+def _place(device: str) -> tuple[str, Any]:
+    """Return the name of a device and the library of the arrays there."""
+    name = get_backend(device).name
+    return name, module_of(name)
 
 
 def dot(x: Vector, y: Vector) -> Any:
@@ -191,8 +200,8 @@ def dot(x: Vector, y: Vector) -> Any:
 
     Raises
     ------
-    ValueError
-        If the shapes or the ranges of rows differ.
+    ValueError, TypeError
+        If the shapes, the ranges of rows or the devices differ, or an operand is no distributed vector.
 
     Notes
     -----
@@ -207,6 +216,8 @@ def dot(x: Vector, y: Vector) -> Any:
     >>> float(distributed.dot(x, x))
     14.0
     """
+    for one in (x, y):
+        _require_vector(one, "distributed.dot")
     x._check_same(y, "distributed.dot")
     if x.shape != y.shape:
         raise ValueError(f"distributed.dot: shapes {x.shape} and {y.shape}, expected equal ones")
@@ -219,6 +230,7 @@ def norm(x: Vector) -> Any:
     It has the same bits for any number of processes. It is the square root of `dot`, so it overflows where that does.
     Every process has to call this.
     """
+    _require_vector(x, "distributed.norm")
     return np.sqrt(dot(x, x).real)
 
 
@@ -227,4 +239,10 @@ def sum(x: Vector) -> Any:
 
     It has the same bits for any number of processes; see `dot`. Every process has to call this.
     """
+    _require_vector(x, "distributed.sum")
     return tree_sum(x.comm, x._rows, SUM, x.local, device=x.device)
+
+
+def _require_vector(x: Any, who: str) -> None:
+    if not isinstance(x, Vector):
+        raise TypeError(f"{who}: {type(x).__name__}, expected a distributed vector; see distributed.vector")

@@ -119,7 +119,7 @@ class Communicator:
         world, letters = self._world, self._world.messages[source, self.rank, tag]
         world.wait(self.rank, lambda: letters, f"no message from {source}")
         letter = letters.popleft()
-        data = letter[0] if isinstance(letter[0], bytes) else np.array(letter[0])
+        data = letter[0] if isinstance(letter[0], bytes) else letter[0].copy()
         with world.changed[source]:
             letter[1] = True
             world.changed[source].notify_all()

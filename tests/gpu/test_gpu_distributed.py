@@ -1,21 +1,27 @@
 """Distributed matrices and vectors on a GPU: several processes, which are threads here, have parts of them there.
 
-Messages pass through pinned memory. NCCL and an MPI that reads the memory of GPUs need processes of their own.
+Messages pass through pinned memory, or directly, as those of an MPI that reads the memory of GPUs do. NCCL needs
+processes of its own.
 """
+
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import random
+from processes import mpiexec
 from ranks import run
 
 import diagsparse as ds
 from diagsparse import distributed
-from diagsparse._distributed import collective
+from diagsparse._distributed import collective, exchange
 
 pytestmark = pytest.mark.gpu
 FORMATS = ("dia", "hm", "mdia", "csr", "qband")
 DTYPES = ("float32", "float64", "complex64", "complex128")
+PROGRAM = Path(__file__).parents[1] / "distributed" / "processes_on_gpus.py"
 cupy = pytest.importorskip("cupy")
 
 
@@ -24,6 +30,7 @@ def without_mpi(monkeypatch):
     monkeypatch.setattr(collective, "_maximum", lambda: "maximum")
     monkeypatch.setattr("sys.excepthook", lambda *error: None)
     monkeypatch.setattr(collective._abort, "after", None)
+    monkeypatch.setattr(exchange, "_is_cuda_aware", lambda comm: True)
 
 
 def matrix(n, dtype, offsets=(-700, -65, -3, -1, 0, 1, 2, 64, 699)):
@@ -31,9 +38,9 @@ def matrix(n, dtype, offsets=(-700, -65, -3, -1, 0, 1, 2, 64, 699)):
     return sp.diags_array(diagonals, offsets=offsets, shape=(n, n)).tocsr()
 
 
-def products(comm, A, x, X):
-    D = distributed.from_global(A if comm.rank == 0 else None, comm=comm, device="cuda", engine="pinned")
-    assert (D.device, D.engine, D.local.device) == ("cuda", "pinned", "cuda")
+def products(comm, A, x, X, engine):
+    D = distributed.from_global(A if comm.rank == 0 else None, comm=comm, device="cuda", engine=engine)
+    assert (D.device, D.engine, D.local.device) == ("cuda", engine, "cuda")
     v, V = (distributed.vector(D, lambda a, b, z=z: z[a:b]) for z in (x, X))
     assert isinstance(v.local, cupy.ndarray)
     y = D @ v
@@ -41,13 +48,14 @@ def products(comm, A, x, X):
     return [one.gather(None) for one in (y, D @ V, out, D.T @ v)]
 
 
+@pytest.mark.parametrize("engine", ["pinned", "cuda_mpi"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_products(format):
+def test_products(format, engine):
     dtype = DTYPES[FORMATS.index(format) % 4]
     S = matrix(1501, dtype)
     x, X = random(1501, dtype, "x"), random((1501, 3), dtype, "X")
     A = ds.array(S, format)
-    found = {size: run(size, products, A, x, X)[0] for size in (1, 3)}
+    found = {size: run(size, products, A, x, X, engine)[0] for size in (1, 3)}
     tolerance = 1e-4 if dtype in ("float32", "complex64") else 1e-12
     wanted = S @ x, S @ X, 2 * (S @ x) - S @ x, S.T @ x
     for size, results in found.items():
@@ -103,3 +111,15 @@ def test_operands_elsewhere_are_refused():
         return D @ distributed.vector(D, 1.0)
 
     run(2, refused)
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("engine", ["nccl", "pinned"])
+def test_processes(engine, processes):
+    if engine == "nccl":
+        pytest.importorskip("nccl.core")
+        alone = cupy.cuda.runtime.getDeviceCount() < processes
+        if alone and os.environ.get("NCCL_MULTI_RANK_GPU_ENABLE") != "1":
+            pytest.skip("needs a GPU for each process, or NCCL_MULTI_RANK_GPU_ENABLE=1 with NCCL 2.30.3")
+    status, printed = mpiexec(processes, PROGRAM, engine)
+    assert status == 0, printed

@@ -60,7 +60,7 @@ def to_itself(comm, engine):
     x, halo = cupy.arange(10.0) + 100 * comm.rank, cupy.zeros(9)
     messages = exchange_by(engine, comm, list(parts.items()), list(sends.items()))
     for _ in range(3):
-        messages.finish(messages.start(x, halo), halo)
+        messages.finish(messages.receive(messages.start(x, halo), halo))
     own = 100 * comm.rank + np.array([1, 2, 4, 5])
     from_before = [0, 0, 0] if comm.size == 1 else (100 * before + np.array([5, 6, 7])).tolist()
     every_process.equal(halo.get(), np.array([*own[:2], 0, *from_before, 0, *own[2:]], float))

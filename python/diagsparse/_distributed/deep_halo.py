@@ -146,7 +146,7 @@ class Window:
         wide = array_module(local).zeros((self.last - self.first, *local.shape[1:]), local.dtype)
         pending = self._messages.start(local, wide)
         wide[self.inside] = local
-        self._messages.finish(pending, wide)
+        self._messages.finish(self._messages.receive(pending, wide))
         return wide
 
     def own(self, wide: Any) -> Vector:

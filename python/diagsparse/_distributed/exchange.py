@@ -88,7 +88,7 @@ class MpiExchange:
     def start(self, x: Any, halo: Any) -> list[Message]:
         """Start the exchange of the rows `x` of this process; what is received is for `halo`.
 
-        Return what `finish` needs. On a GPU, work that follows on the current stream runs at the same time.
+        Return what `receive` needs. On a GPU, work that follows on the current stream runs at the same time.
         """
         pending: list[Message] = []
         for peer, selection in self.receives:
@@ -99,12 +99,18 @@ class MpiExchange:
             pending.append((self.comm.Isend(_bytes(message), peer, _TAG), None, message))
         return pending
 
-    def finish(self, pending: list[Message], halo: Any) -> None:
-        """Wait until all messages have arrived, and store them in `halo`."""
+    def receive(self, pending: list[Message], halo: Any) -> list[Any]:
+        """Wait until all messages have arrived, and store them in `halo`; return the requests of the sent ones."""
         for request, selection, message in pending:
-            request.Wait()
             if selection is not None:
+                request.Wait()
                 selection.put(message, halo)
+        return [request for request, selection, _ in pending if selection is None]
+
+    def finish(self, sends: list[Any]) -> None:
+        """Wait until the messages that are sent have been read, so that x may change."""
+        for request in sends:
+            request.Wait()
 
 
 class PinnedExchange(MpiExchange):
@@ -126,9 +132,9 @@ class PinnedExchange(MpiExchange):
         self._copied = cupy.cuda.get_current_stream().record()
         return pending
 
-    def finish(self, pending: list[Message], halo: Any) -> None:
+    def receive(self, pending: list[Message], halo: Any) -> list[Any]:
         self._copied.synchronize()
-        requests = [
+        sends = [
             self.comm.Isend(_bytes(message), peer, _TAG) for peer, selection, message in pending if selection is None
         ]
         cupy = array_module(halo)
@@ -136,9 +142,8 @@ class PinnedExchange(MpiExchange):
             if selection is not None:
                 request.Wait()
                 selection.put(cupy.asarray(message), halo)
-        for request in requests:
-            request.Wait()
         cupy.cuda.get_current_stream().synchronize()  # the pinned memory is used again
+        return sends
 
 
 class CudaMpiExchange(MpiExchange):
@@ -152,17 +157,18 @@ class CudaMpiExchange(MpiExchange):
         self._ready = array_module(x).cuda.get_current_stream().record()
         return pending
 
-    def finish(self, pending: list[Message], halo: Any) -> None:
+    def receive(self, pending: list[Message], halo: Any) -> list[Any]:
         self._ready.synchronize()  # MPI knows no streams
-        count, requests = len(self.receives), []
-        for (peer, _), (_, _, message) in zip(self.receives, pending, strict=False):
-            requests.append(self.comm.Irecv(_bytes(message), peer, _TAG))
-        for (peer, _), (_, _, message) in zip(self.sends, pending[count:], strict=True):
-            requests.append(self.comm.Isend(_bytes(message), peer, _TAG))
-        for request in requests:
-            request.Wait()
-        for _, selection, message in pending[:count]:
-            selection.put(message, halo)
+        receives, sends = pending[: len(self.receives)], pending[len(self.receives) :]
+        posted = [
+            (self.comm.Irecv(_bytes(message), peer, _TAG), selection, message)
+            for (peer, _), (_, selection, message) in zip(self.receives, receives, strict=True)
+        ]
+        posted += [
+            (self.comm.Isend(_bytes(message), peer, _TAG), None, message)
+            for (peer, _), (_, _, message) in zip(self.sends, sends, strict=True)
+        ]
+        return super().receive(posted, halo)
 
 
 class NcclExchange(MpiExchange):
@@ -190,11 +196,12 @@ class NcclExchange(MpiExchange):
                 self._nccl.send(_bytes(message), peer, stream=self._stream.ptr)
         return pending
 
-    def finish(self, pending: list[Message], halo: Any) -> None:
+    def receive(self, pending: list[Message], halo: Any) -> list[Any]:
         cuda = array_module(halo).cuda
         cuda.get_current_stream().wait_event(self._stream.record())
         for _, selection, message in pending[: len(self.receives)]:
             selection.put(message, halo)
+        return []
 
 
 _KINDS = {kind.engine: kind for kind in (MpiExchange, NcclExchange, CudaMpiExchange, PinnedExchange)}

@@ -140,9 +140,12 @@ class Plan:
             for to, of in self._own_elements:
                 halo[to] = x[of]
         finally:
-            self._messages.finish(pending, halo)  # after an error, too: the next product must not receive them
-        for piece in self.boundary:
-            piece.multiply(halo, out, alpha, beta)
+            sends = self._messages.receive(pending, halo)  # after an error, too: the next product must not receive them
+        try:
+            for piece in self.boundary:
+                piece.multiply(halo, out, alpha, beta)
+        finally:
+            self._messages.finish(sends)
         return out
 
     def _empty(self, x: Any) -> Any:

@@ -2,8 +2,13 @@
 
 Stencils of 5, 7 and 27 points and Heisenberg chains in hm, distributed by rows over the processes of this machine, from
 one process with all cores to one process for each core. Each process is bound to cores of its own. Products follow one
-another without a barrier. The speed of a machine changes with time, so all divisions are timed in turn, in three rounds,
-and a time is the median of all samples. The results of all runs are compared bit by bit.
+another without a barrier. The speed of a machine changes with time, so each process multiplies for some seconds before
+it is timed, all divisions are timed in turn, twice, and a time is the median of all samples. The results of all runs
+are compared bit by bit.
+
+A second table is about products with the rows and columns of each process alone, without messages, which all processes
+compute at the same time. What they lose in comparison with one process is because of cores that differ in speed: one
+process gives a faster core more rows, whereas each of several has its own rows.
 
 It needs mpi4py and `mpiexec`. With --quick, only small problems.
 """
@@ -39,7 +44,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "5 points, 100 x 100": {"points": 5, "grid": [100, 100]},
     "Heisenberg, 8 sites": {"sites": 8},
 }
-_ROUNDS = 3
+_ROUNDS, _WARM_UP = 2, 3.0  # seconds
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
@@ -50,31 +55,35 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the problems.
 
     A row contains ``rows``, ``nnz``, ``halo_nbytes`` (the most that one of the most processes receives), ``times`` by
-    "P x T", and whether all results are bitwise the same (``ok``).
+    "P x T", ``alone`` (the times without messages), and whether all results are bitwise the same (``ok``).
     """
     for name, problem in (QUICK if quick else PROBLEMS).items():
         yield name, partial(_run, problem, quick)
 
 
 def _divisions() -> list[tuple[int, int]]:
-    """Return the numbers of processes and of threads of each: powers of two, on all cores."""
+    """Return the numbers of processes, which are powers of four and that of the cores, and of threads of each."""
     cores = len(os.sched_getaffinity(0))
-    return [(2**i, cores // 2**i) for i in range(cores.bit_length()) if 2**i <= cores]
+    processes = sorted({cores, *(4**i for i in range(cores.bit_length()) if 4**i <= cores)})
+    return [(p, cores // p) for p in processes]
 
 
 def _run(problem: dict[str, Any], quick: bool, where: Backend) -> dict[str, Any]:
     row: dict[str, Any] = {"times": {}, "failed": {}, "columns": {}, "error": 0.0, "ok": True}
+    options = {"repeats": 5, "warm_up": 0.1} if quick else {"repeats": 10, "warm_up": _WARM_UP}
     samples: dict[str, list[float]] = {}
+    alone: dict[str, list[float]] = {}
     norms = set()
     for _ in range(1 if quick else _ROUNDS):
         for processes, threads in _divisions():
-            found = _timed(processes, problem | {"threads": threads, "repeats": 5 if quick else 10})
+            column, found = f"{processes} x {threads}", _timed(processes, problem | {"threads": threads} | options)
             norms.add(found.pop("norm"))
-            samples.setdefault(f"{processes} x {threads}", []).extend(found.pop("seconds"))
+            samples.setdefault(column, []).extend(found.pop("seconds"))
+            alone.setdefault(column, []).extend(found.pop("alone"))
             row |= found
-    for column, seconds in samples.items():
-        row["columns"][column] = {"timed_on": "cpu"}
-        row["times"][column] = median(seconds)
+    row["columns"] = {column: {"timed_on": "cpu"} for column in samples}
+    row["times"] = {column: median(seconds) for column, seconds in samples.items()}
+    row["alone"] = {column: median(seconds) for column, seconds in alone.items()}
     row["ok"] = len(norms) == 1
     return row
 
@@ -101,15 +110,18 @@ def _tables(report: Row) -> Tables:
         **{name: partial(_cell, name=name) for name in names},
         "same bits": lambda row: "yes" if row["ok"] else "no",
     })  # fmt: skip
+    yield "The same without messages: the rows and columns of each process alone", table(report["rows"], {
+        "matrix": "{name}", **{name: partial(_cell, name=name, kind="alone") for name in names},
+    })  # fmt: skip
 
 
-def _cell(row: Row, name: str) -> str:
-    return f"{time(row['times'][name])} ({columns.digits(_efficiency(row, name))})"
+def _cell(row: Row, name: str, kind: str = "times") -> str:
+    return f"{time(row[kind][name])} ({columns.digits(_efficiency(row, name, kind))})"
 
 
-def _efficiency(row: Row, name: str) -> float:
+def _efficiency(row: Row, name: str, kind: str = "times") -> float:
     """Return the rate of products relative to that of one process with all threads."""
-    return float(next(iter(row["times"].values())) / row["times"][name])
+    return float(next(iter(row["times"].values())) / row[kind][name])
 
 
 def _draw(report: Row) -> Any:

@@ -1,6 +1,6 @@
 """What each process of the study `scaling` runs: a product of a distributed matrix, timed by all processes together.
 
-    mpiexec -n 4 python -m benchmarks.studies.scaling_process '{"points": 5, "grid": [1000, 1000], "threads": 1}'
+    mpiexec -n 4 python -m benchmarks.studies.scaling_process '{"sites": 16, "threads": 1, "repeats": 10, "warm_up": 1}'
 
 Process 0 prints a line of JSON.
 """
@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -26,15 +28,16 @@ def run(problem: dict[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     problem : dict
-        ``threads`` of each process, ``repeats``, and ``points`` and ``grid`` of a stencil, or ``sites`` of a Heisenberg
-        chain.
+        ``threads`` of each process, ``repeats``, ``warm_up`` in seconds, and ``points`` and ``grid`` of a stencil, or
+        ``sites`` of a Heisenberg chain.
 
     Returns
     -------
     dict
-        ``seconds`` of a product (for each sample the mean of some repetitions, until the last process ends), ``rows``,
-        ``nnz``, ``halo_nbytes`` (the most that a process receives), ``processes``, ``norm`` of the result (its exact
-        bits, in hexadecimal).
+        ``seconds`` of a product and ``alone``, those of the product of the rows and columns of each process, without
+        messages (for each sample the mean of some repetitions, until the last process ends), ``rows``, ``nnz``,
+        ``halo_nbytes`` (the most that a process receives), ``processes``, ``norm`` of the result (its exact bits, in
+        hexadecimal).
     """
     threads = problem["threads"]
     cores, first = sorted(os.sched_getaffinity(0)), MPI.COMM_WORLD.rank * threads
@@ -42,28 +45,40 @@ def run(problem: dict[str, Any]) -> dict[str, Any]:
     ds.set_num_threads(threads)
     if "sites" in problem:
         n = 2 ** problem["sites"]
-        D = distributed.from_rows(lambda a, b: gallery.heisenberg(problem["sites"], rows=(a, b), format="hm"), (n, n))
+        rows = partial(gallery.heisenberg, problem["sites"], format="hm")
     else:
         grid = tuple(problem["grid"])
         n = prod(grid)
-        D = distributed.from_rows(
-            lambda a, b: gallery.stencil(problem["points"], grid, rows=(a, b), format="hm"), (n, n)
-        )
+        rows = partial(gallery.stencil, problem["points"], grid, format="hm")
+    D = distributed.from_rows(lambda a, b: rows(rows=(a, b)), (n, n))
+    first, last = D.row_range
     x = distributed.vector(D, lambda a, b: 1 + _ramp(a, b))
     y = distributed.vector(D)
-    D.matvec(x, out=y)
-    comm, seconds = D.comm, []
-    for _ in range(problem.get("samples", 5)):
+    seconds = _samples(D.comm, lambda: D.matvec(x, out=y), problem)
+    norm = float(distributed.norm(y)).hex()
+    own = ds.plan_matvec(rows(rows=(first, last))[:, first:last])
+    alone = _samples(D.comm, lambda: own(x.local, out=y.local), problem)
+    halo = D.comm.allreduce(D.halo.receive_nbytes, MPI.MAX)
+    return {
+        "seconds": seconds, "alone": alone, "rows": n, "nnz": D.nnz, "halo_nbytes": halo, "processes": D.comm.size,
+        "norm": norm,
+    }  # fmt: skip
+
+
+def _samples(comm: Any, product: Callable[[], Any], problem: dict[str, Any]) -> list[float]:
+    """Return the seconds of a product, several times, after some seconds of them."""
+    repeats, seconds = problem["repeats"], []
+    start = MPI.Wtime()
+    while comm.allreduce(MPI.Wtime() - start, MPI.MAX) < problem["warm_up"]:
+        for _ in range(repeats):
+            product()
+    for _ in range(5):
         comm.Barrier()
         start = MPI.Wtime()
-        for _ in range(problem["repeats"]):
-            D.matvec(x, out=y)
-        seconds.append(comm.allreduce(MPI.Wtime() - start, MPI.MAX) / problem["repeats"])
-    halo = comm.allreduce(D.halo.receive_nbytes, MPI.MAX)
-    return {
-        "seconds": seconds, "rows": n, "nnz": D.nnz, "halo_nbytes": halo, "processes": comm.size,
-        "norm": float(distributed.norm(y)).hex(),
-    }  # fmt: skip
+        for _ in range(repeats):
+            product()
+        seconds.append(comm.allreduce(MPI.Wtime() - start, MPI.MAX) / repeats)
+    return seconds
 
 
 def _ramp(first: int, last: int) -> Any:

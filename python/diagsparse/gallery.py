@@ -16,6 +16,7 @@ writing the result.
 
 from ._gallery.blocks import blocked
 from ._gallery.constant import stencil, toeplitz, tridiagonal
+from ._gallery.diffusion import diffusion
 from ._gallery.interaction import ci_matrix
 from ._gallery.molecule import molecule_hamiltonian
 from ._gallery.operators import bose_hubbard, heisenberg, pauli_sum, transverse_ising
@@ -24,7 +25,7 @@ from ._gallery.random_matrices import arrow, banded, hessenberg, random_diagonal
 from ._gallery.spins import spin_chain
 
 __all__ = [
-    "arrow", "banded", "blocked", "bose_hubbard", "ci_matrix", "heisenberg", "hessenberg", "molecule_hamiltonian",
-    "pauli_sum", "quasi_band", "random_diagonals", "spin_chain", "stencil", "toeplitz", "transverse_ising",
-    "triangular", "tridiagonal",
+    "arrow", "banded", "blocked", "bose_hubbard", "ci_matrix", "diffusion", "heisenberg", "hessenberg",
+    "molecule_hamiltonian", "pauli_sum", "quasi_band", "random_diagonals", "spin_chain", "stencil", "toeplitz",
+    "transverse_ising", "triangular", "tridiagonal",
 ]  # fmt: skip

@@ -47,24 +47,27 @@ QUICK: dict[str, dict[str, Any]] = {
 _ROUNDS, _WARM_UP = 2, 3.0  # seconds
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_hwloc_base_binding_policy": "none", "PRTE_MCA_hwloc_default_binding_policy": "none",
 }  # fmt: skip
 
 
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """Yield the problems.
 
-    A row contains ``rows``, ``nnz``, ``halo_nbytes`` (the most that one of the most processes receives), ``times`` by
-    "P x T", ``alone`` (the times without messages), and whether all results are bitwise the same (``ok``).
+    A row contains ``rows``, ``nnz``, ``halo_nbytes`` (the most that a process receives, if there is one for each core),
+    ``times`` by "P x T", ``alone`` (the times without messages), and whether all results are bitwise the same (``ok``).
     """
     for name, problem in (QUICK if quick else PROBLEMS).items():
         yield name, partial(_run, problem, quick)
 
 
 def _divisions() -> list[tuple[int, int]]:
-    """Return the numbers of processes, which are powers of four and that of the cores, and of threads of each."""
+    """Return numbers of processes, by which the cores can be divided, and of the threads of each."""
     cores = len(os.sched_getaffinity(0))
-    processes = sorted({cores, *(4**i for i in range(cores.bit_length()) if 4**i <= cores)})
+    processes = [1]
+    for p in range(2, cores + 1):
+        if cores % p == 0 and (p >= 4 * processes[-1] or p == cores):
+            processes.append(p)
     return [(p, cores // p) for p in processes]
 
 
@@ -73,18 +76,18 @@ def _run(problem: dict[str, Any], quick: bool, where: Backend) -> dict[str, Any]
     options = {"repeats": 5, "warm_up": 0.1} if quick else {"repeats": 10, "warm_up": _WARM_UP}
     samples: dict[str, list[float]] = {}
     alone: dict[str, list[float]] = {}
-    norms = set()
+    digests = set()
     for _ in range(1 if quick else _ROUNDS):
         for processes, threads in _divisions():
             column, found = f"{processes} x {threads}", _timed(processes, problem | {"threads": threads} | options)
-            norms.add(found.pop("norm"))
+            digests.add(found.pop("digest"))
             samples.setdefault(column, []).extend(found.pop("seconds"))
             alone.setdefault(column, []).extend(found.pop("alone"))
             row |= found
     row["columns"] = {column: {"timed_on": "cpu"} for column in samples}
     row["times"] = {column: median(seconds) for column, seconds in samples.items()}
     row["alone"] = {column: median(seconds) for column, seconds in alone.items()}
-    row["ok"] = len(norms) == 1
+    row["ok"] = len(digests) == 1
     return row
 
 

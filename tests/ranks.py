@@ -88,6 +88,22 @@ class Communicator:
 
     def __init__(self, world, rank):
         self._world, self.rank, self.size = world, rank, world.size
+        self._attributes = {}
+
+    # ---- duplicates, and objects that belong to a communicator ------------------------------------------
+    @staticmethod
+    def Create_keyval():
+        return object()
+
+    def Get_attr(self, key):
+        return self._attributes.get(key)
+
+    def Set_attr(self, key, value):
+        self._attributes[key] = value
+
+    def Dup(self):
+        self._world.together(self.rank, None)
+        return Communicator(self._world, self.rank)
 
     # ---- messages ---------------------------------------------------------------------------------
     def Isend(self, buffer, dest, tag):

@@ -16,6 +16,7 @@ def one_thread():
 def ranks(monkeypatch):
     """Let the package use the communicators of `ranks.py`, without mpi4py; the value is `run`."""
     monkeypatch.setattr(collective, "_maximum", lambda: "maximum")
+    monkeypatch.setattr(collective, "_keys", {})
     monkeypatch.setattr("sys.excepthook", lambda *error: None)
     monkeypatch.setattr(collective._abort, "after", None)
     return run

@@ -76,6 +76,39 @@ E @ x
     assert status != 0 and printed.count("the program's own hook") == 1 and "RecursionError" not in printed
 
 
+def test_exceptions_after_a_communicator_is_freed(tmp_path):
+    """The matrix works on a duplicate, which stays; and the exception ends all processes."""
+    status, printed = ended(tmp_path, """
+from mpi4py import MPI
+half = MPI.COMM_WORLD.Split(0)
+E = distributed.from_global(ds.gallery.tridiagonal(50), comm=half)
+half.Free()
+print("sum", distributed.sum(E @ distributed.vector(E, 1.0)))
+if rank == size - 1: raise LookupError('no more rows')
+D @ x
+""")  # fmt: skip
+    assert status != 0 and printed.count("sum 2.0") == 2
+    assert "process 1 ends all processes: LookupError: no more rows" in printed
+
+
+def test_messages_of_the_program_are_its_own(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(BEFORE + """
+import numpy as np
+from mpi4py import MPI
+world, received = MPI.COMM_WORLD, np.zeros(2)
+request = world.Irecv(received, MPI.ANY_SOURCE, MPI.ANY_TAG)
+assert distributed.sum(D @ x) == 2
+world.Send(np.array([7.0, rank]), 1 - rank)
+request.Wait()
+assert received.tolist() == [7, 1 - rank] and not D.comm == world
+E = distributed.from_global(ds.gallery.tridiagonal(50), comm=D.comm)
+assert E.comm == D.comm == distributed.vector(50).comm
+""")  # fmt: skip
+    status, printed = mpiexec(2, program, timeout=60)
+    assert status == 0, printed
+
+
 @pytest.mark.parametrize("end", ["os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)"])
 def test_the_death_of_a_process_ends_all(tmp_path, end):
     status, _ = ended(tmp_path, f"if rank == size - 1: {end}\nD @ x\n")

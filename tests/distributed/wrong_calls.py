@@ -18,8 +18,6 @@ from diagsparse.distributed import (
     vector,
 )  # fmt: skip
 
-REFUSED = (TypeError, ValueError)
-
 
 def refused(comm, bad, call, kinds, words):
     """Expect that a call raises on all processes: one of these errors, with the words of the process that is wrong."""
@@ -81,12 +79,12 @@ def errors(comm, folder):
         (fails(FileNotFoundError(2, "no file")), OSError, "no file"),
         (fails(ZeroDivisionError("by zero")), ZeroDivisionError, "by zero"),
         (build(lambda i, j: A[i:j] if not wrong else A[i:j][:, 1:]), ValueError, f"x {n - 1} matrix, expected"),
-        (build(lambda i, j: A[i:j] if not wrong else None), REFUSED, ""),
+        (build(lambda i, j: A[i:j] if not wrong else None), TypeError, "expected a sparse matrix"),
         (build(lambda i, j: A[i:j], row_ranges=[(0, 99)] * comm.size if wrong else square), ValueError, "row_ranges"),
         (lambda: from_rows(lambda i, j: A[i:j], (n, "n" if wrong else n), comm=comm), TypeError, "shape"),
-        (lambda: from_local("rows" if wrong else A[first:last], comm=comm), REFUSED, ""),
+        (lambda: from_local("rows" if wrong else A[first:last], comm=comm), TypeError, "expected a sparse matrix"),
         (lambda: from_local(A[first:last], (n, n + wrong), comm=comm), ValueError, f"expected {n} x {n + 1}"),
-        (lambda: from_global("whole" if wrong else None, comm=comm, root=bad), REFUSED, ""),
+        (lambda: from_global("whole" if wrong else None, comm=comm, root=bad), TypeError, "expected a sparse matrix"),
         (lambda: from_global(A, comm=comm, root=comm.size if wrong else 0), ValueError, f"root={comm.size}"),
         (fill(lambda i, j: np.full(j - i, "text" if wrong else 1)), TypeError, "expected numbers"),
         (fill(off), ValueError, "no elements here"),
@@ -94,7 +92,7 @@ def errors(comm, folder):
         (fill("text" if wrong else 1), TypeError, "fill is 'text', expected a number"),
         (lambda: vector("n" if wrong else n, comm=comm), TypeError, "like"),
         (lambda: D @ (mine[:-1] if wrong else mine), ValueError, "matvec: x has shape"),
-        (lambda: D @ (None if wrong else mine), REFUSED, "matvec: x has shape ()"),
+        (lambda: D @ (None if wrong else mine), ValueError, "matvec: x has shape ()"),
         (lambda: D @ (mine.astype("S8") if wrong else mine), TypeError, "cannot multiply"),
         (lambda: D @ (Unreadable() if wrong else mine), KeyError, "unreadable"),
         (lambda: D @ (mine[:, None, None] if wrong else mine), ValueError, "matvec: x has shape"),
@@ -130,7 +128,7 @@ def errors(comm, folder):
         (build(lambda i, j: A[i:j], engine="fast"), ValueError, "engine='fast', expected one of"),
         (build(lambda i, j: A[i:j], engine="nccl"), ValueError, 'engine="nccl" is for matrices on GPUs'),
         (lambda: D.matvec(v, alpha=1j), TypeError, "alpha=1j is complex"),
-        (lambda: D.diagonal() if D.shape != (n, n) else wide.diagonal(), ValueError, "expected a square one"),
+        (lambda: wide.diagonal(), ValueError, "expected a square one"),
         (lambda: cg(wide, v), ValueError, "expected a square one"),
         (lambda: power_multiply(wide, v, 2), ValueError, "expected a square one"),
         (lambda: wide @ wide, ValueError, "expected as many rows"),

@@ -28,6 +28,7 @@ cupy = pytest.importorskip("cupy")
 @pytest.fixture(autouse=True)
 def without_mpi(monkeypatch):
     monkeypatch.setattr(collective, "_maximum", lambda: "maximum")
+    monkeypatch.setattr(collective, "_keys", {})
     monkeypatch.setattr("sys.excepthook", lambda *error: None)
     monkeypatch.setattr(collective._abort, "after", None)
     monkeypatch.setattr(exchange, "_is_cuda_aware", lambda comm: True)

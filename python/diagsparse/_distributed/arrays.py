@@ -24,7 +24,7 @@ def module_of(device: str) -> Any:
 
 def current(device: str) -> AbstractContextManager[Any]:
     """Return a context in which a GPU is CuPy's current one."""
-    return nullcontext() if device == "cpu" else _cupy().cuda.Device(int(device.partition(":")[2] or 0))
+    return nullcontext() if device == "cpu" else _cupy().cuda.Device(_index(device))
 
 
 def host(x: Any) -> Any:
@@ -37,9 +37,10 @@ def as_local(x: Any, device: str, who: str) -> Any:
     if device == "cpu":
         return host_dense.as_numpy(x, who)
     cupy = _cupy()
-    if isinstance(x, cupy.ndarray):
-        return x
-    return cupy.from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray) else cupy.asarray(x)
+    if not isinstance(x, cupy.ndarray):
+        x = cupy.from_dlpack(x) if hasattr(x, "__dlpack__") and not isinstance(x, np.ndarray) else cupy.asarray(x)
+    _require_gpu(x, device, who, "x")
+    return x
 
 
 def checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, device: str, who: str) -> None:
@@ -49,7 +50,17 @@ def checked_output(out: Any, shape: tuple[int, ...], dtype: np.dtype, device: st
         return
     if not isinstance(out, _cupy().ndarray):
         raise TypeError(f"{who}: out is {type(out).__name__}, expected an array of CuPy")
+    _require_gpu(out, device, who, "out")
     host_dense.check_output(out.shape, out.dtype, shape, dtype, who)
+
+
+def _require_gpu(x: Any, device: str, who: str, name: str) -> None:
+    if x.device.id != _index(device):
+        raise ValueError(f"{who}: {name} is on cuda:{x.device.id}, expected {device}")
+
+
+def _index(device: str) -> int:
+    return int(device.partition(":")[2] or 0)
 
 
 def _cupy() -> Any:

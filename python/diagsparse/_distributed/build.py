@@ -12,7 +12,7 @@ from .._backends.backend import get_backend
 from .._backends.docstrings import completed_by
 from .._backends.memory import require_free
 from .._matrix.sparse_array import SparseArray
-from .collective import communicator, same, together
+from .collective import communicator, raise_it, same, together
 from .columns import local_matrix, rows_of
 from .exchange import chosen_engine
 from .matrix import DistributedArray
@@ -88,7 +88,7 @@ def from_rows(
             )
         return block
 
-    return _distributed(together(comm, built), rows, n, comm, who, device, engine)
+    return assembled(together(comm, built), rows, n, comm, who, device, engine)
 
 
 @completed_by(from_rows)
@@ -101,7 +101,8 @@ def from_local(
     Parameters
     ----------
     block : sparse matrix, shape (r, n)
-        The rows of this process, with all columns. Their numbers r may differ, and may be 0.
+        The rows of this process, with all columns. Their numbers r may differ, and may be 0. The distributed matrix may
+        use its memory, so do not change it afterwards.
     shape : (int, int), optional
         Shape (m, n) of the whole matrix; checked if it is given.
 
@@ -123,7 +124,7 @@ def from_local(
             raise ValueError(f"{who}: the blocks are a {rows.rows} x {n} matrix, expected {wanted[0]} x {wanted[1]}")
 
     together(comm, check)
-    return _distributed(local, rows, n, comm, who, device, engine)
+    return assembled(local, rows, n, comm, who, device, engine)
 
 
 @completed_by(from_rows)
@@ -159,17 +160,23 @@ def from_global(
     same(comm, root, f"{who}: root")
     m, n = comm.bcast(None if whole is None else whole.shape, root)
     rows = together(comm, lambda: checked_partition(row_ranges, m, comm.size, who))
+    error: Exception | None = None
     if whole is None:
         block = comm.recv(source=root, tag=_TAG)
     else:
-        for p in range(comm.size):
+        for p in [*(q for q in range(comm.size) if q != root), root]:  # one after another: a copy of one part at a time
+            block = None
+            try:
+                block = rows_of(whole, *rows.range(p)) if error is None else None
+            except Exception as raised:
+                error = raised
             if p != root:
-                comm.send(rows_of(whole, *rows.range(p)), p, _TAG)  # one after another: a copy of one part at a time
-        block = rows_of(whole, *rows.range(root))
-    return _distributed(block, rows, n, comm, who, device, engine)
+                comm.send(block, p, _TAG)
+    together(comm, lambda: raise_it(error))
+    return assembled(block, rows, n, comm, who, device, engine)
 
 
-def _distributed(
+def assembled(
     block: SparseArray, rows: Partition, n: int, comm: Any, who: str, device: str | None, engine: str | None
 ) -> DistributedArray:
     same(comm, (rows.borders.tolist(), n), f"{who}: the ranges of rows and the number of columns")

@@ -20,7 +20,11 @@ _RAISED = (ValueError, TypeError, MemoryError, NotImplementedError, OSError)
 
 
 def communicator(comm: Any = None) -> Any:
-    """Return a communicator of mpi4py, by default that of all processes.
+    """Return a duplicate of a communicator of mpi4py, by default of that of all processes.
+
+    Messages on the duplicate do not meet those of the program. Every communicator has one, which is created when it is
+    used first, by all of its processes, and which stays valid if the program frees the original. Processes alone
+    exchange nothing and need none.
 
     An exception that ends one of several processes then ends all of them (``MPI_Abort``), since the others would wait
     for it forever.
@@ -33,26 +37,49 @@ def communicator(comm: Any = None) -> Any:
                 f'diagsparse.distributed needs mpi4py and an MPI library: pip install "diagsparse[mpi]" ({error})'
             ) from None
         comm = MPI.COMM_WORLD
-    if comm.size > 1 and _abort.after is None:  # once: a later hook may call this one
-        _abort.after, sys.excepthook, _abort.comm = sys.excepthook, _abort, comm
-    return comm
+    if comm.size == 1:
+        return comm
+    if _abort.after is None:  # once: a later hook may call this one
+        _abort.after, sys.excepthook = sys.excepthook, _abort
+    return attribute(comm, "duplicate", lambda: _duplicate(comm))
+
+
+def _duplicate(comm: Any) -> Any:
+    duplicate = comm.Dup()
+    attribute(duplicate, "duplicate", lambda: duplicate)
+    return duplicate
+
+
+_keys: dict[str, int] = {}
+
+
+def attribute(comm: Any, name: str, create: Callable[[], Any]) -> Any:
+    """Return an object that belongs to a communicator, and does not pass to one that has its handle later."""
+    if name not in _keys:
+        _keys[name] = type(comm).Create_keyval()
+    found = comm.Get_attr(_keys[name])
+    if found is None:
+        comm.Set_attr(_keys[name], found := create())
+    return found
 
 
 class _Abort:
     """The hook for exceptions that nobody handles: prints the exception, and ends all processes."""
 
     after: Any = None
-    comm: Any = None
 
     def __call__(self, kind: Any, value: Any, traceback: Any) -> None:
+        from mpi4py import MPI
+
         self.after(kind, value, traceback)
-        if not issubclass(kind, (SystemExit, GeneratorExit)):
-            name = f"{kind.__name__}: {value}"
-            print(f"diagsparse.distributed: process {self.comm.rank} ends all processes: {name}", file=sys.stderr)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            time.sleep(1)  # mpiexec forwards what was printed, but drops what it has not yet read at an abort
-            self.comm.Abort(1)
+        if MPI.Is_finalized():
+            return
+        world, name = MPI.COMM_WORLD, f"{kind.__name__}: {value}"
+        print(f"diagsparse.distributed: process {world.rank} ends all processes: {name}", file=sys.stderr)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        time.sleep(1)  # mpiexec forwards what was printed, but drops what it has not yet read at an abort
+        world.Abort(1)
 
 
 _abort = _Abort()
@@ -120,13 +147,14 @@ def agree(comm: Any, error: Exception | None, value: tuple[str, Any] | None) -> 
     mine, most = np.array([error is not None, code, -code], np.int64), np.empty(3, np.int64)
     comm.Allreduce(mine, most, op=_maximum())
     if most[0]:
-        together(comm, lambda: _raise(error))
+        together(comm, lambda: raise_it(error))
     if most[1] != -most[2]:
         assert value is not None
         same(comm, value[1], value[0])
 
 
-def _raise(error: Exception | None) -> None:
+def raise_it(error: Exception | None) -> None:
+    """Raise an error, if there is one."""
     if error is not None:
         raise error
 

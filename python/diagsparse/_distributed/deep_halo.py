@@ -105,8 +105,8 @@ def deep_halo(D: DistributedArray, k: int, *, latency: float = _LATENCY, bandwid
 
 
 def _extra(steps: int, below: int, above: int) -> int:
-    """Return the additional rows of some steps: after each, `below` and `above` fewer are valid."""
-    return (below + above) * steps * (steps - 1) // 2
+    """Return the additional rows of some steps, each of which multiplies all rows of the window."""
+    return (below + above) * steps * steps if steps > 1 else 0
 
 
 class Window:
@@ -134,24 +134,27 @@ class Window:
     @classmethod
     def of(cls, D: DistributedArray, steps: int) -> Window:
         """Return the window for some steps, which is cached."""
-        cached = D.__dict__.setdefault("_windows", {})
-        if steps not in cached:
-            cached.clear()
-            cached[steps] = cls(D, steps)
-        return cached[steps]
+        if steps not in D._windows:
+            D._windows.clear()
+            D._windows[steps] = cls(D, steps)
+        return D._windows[steps]
 
-    def widened(self, x: Vector) -> Any:
-        """Return the rows of the window of a vector, as an array."""
-        local = array_module(x.local).ascontiguousarray(x.local)
-        wide = array_module(local).zeros((self.last - self.first, *local.shape[1:]), local.dtype)
-        pending = self._messages.start(local, wide)
-        wide[self.inside] = local
-        self._messages.finish(self._messages.receive(pending, wide))
-        return wide
+    def widened(self, *vectors: Vector) -> list[Any]:
+        """Return the rows of the window of some vectors, as arrays, by one exchange."""
+        started = []
+        for x in vectors:
+            local = array_module(x.local).ascontiguousarray(x.local)
+            wide = array_module(local).zeros((self.last - self.first, *local.shape[1:]), local.dtype)
+            started.append((local, wide, self._messages.start(local, wide)))
+        for local, wide, pending in started:
+            wide[self.inside] = local
+            self._messages.finish(self._messages.receive(pending, wide))
+        return [wide for _, wide, _ in started]
 
     def own(self, wide: Any) -> Vector:
         """Return the rows of the process."""
         return Vector(wide[self.inside], self.D._rows, self.D.comm, self.D.device)
 
-    def multiply(self, x: Any, **options: Any) -> Any:
-        return self.plan(x, **options)
+    def multiply(self, x: Any, out: Any, alpha: complex, beta: complex) -> Any:
+        """Return ``alpha A x + beta out`` for the rows of the window; those at its ends are wrong."""
+        return self.plan(x, out=out, alpha=alpha, beta=beta)

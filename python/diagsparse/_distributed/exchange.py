@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import array_module, module_of
-from .collective import same, together
+from .collective import attribute, same, together
 from .ranges import Ranges
 
 ENGINES = ("mpi", "nccl", "cuda_mpi", "pinned")
@@ -28,10 +28,9 @@ class Selection:
     """Positions in a vector, in ascending order, which one message fills or consists of."""
 
     def __init__(self, positions: Ranges) -> None:
-        self.size, self.slices = positions.size, [slice(a, b) for a, b in positions]
-        self._indices: Any = None
-        if len(self.slices) > _SLICES:
-            self._indices = positions.elements()
+        self.size, few = positions.size, 0 < len(positions) <= _SLICES
+        self.slices = [slice(a, b) for a, b in positions] if few else []
+        self._indices: Any = None if few else positions.elements()
 
     def _at(self, x: Any) -> Any:
         """Return what indexes all elements of a vector at once: a slice, or indices on its device; None otherwise."""
@@ -44,7 +43,7 @@ class Selection:
     def take(self, x: Any) -> Any:
         """Return these elements of a vector, or rows of a block, in C order: a view if they are contiguous."""
         xp, at = array_module(x), self._at(x)
-        return xp.ascontiguousarray(x[at]) if at is not None else xp.concatenate([x[one] for one in self.slices])
+        return xp.ascontiguousarray(x[at] if at is not None else xp.concatenate([x[one] for one in self.slices]))
 
     def target(self, x: Any) -> Any:
         """Return an array that receives a message: a view of `x` if that is possible, otherwise a new one."""
@@ -93,10 +92,10 @@ class MpiExchange:
         pending: list[Message] = []
         for peer, selection in self.receives:
             message = selection.target(halo)
-            pending.append((self.comm.Irecv(_bytes(message), peer, _TAG), selection, message))
+            pending.append((self.comm.Irecv(message.reshape(-1), peer, _TAG), selection, message))
         for peer, selection in self.sends:
             message = selection.take(x)
-            pending.append((self.comm.Isend(_bytes(message), peer, _TAG), None, message))
+            pending.append((self.comm.Isend(message.reshape(-1), peer, _TAG), None, message))
         return pending
 
     def receive(self, pending: list[Message], halo: Any) -> list[Any]:
@@ -123,7 +122,7 @@ class PinnedExchange(MpiExchange):
         pending: list[Message] = []
         for peer, selection in self.receives:
             message = _pinned(cupy, (selection.size, *halo.shape[1:]), halo.dtype)
-            pending.append((self.comm.Irecv(_bytes(message), peer, _TAG), selection, message))
+            pending.append((self.comm.Irecv(message.reshape(-1), peer, _TAG), selection, message))
         for peer, selection in self.sends:
             elements = selection.take(x)
             message = _pinned(cupy, elements.shape, elements.dtype)
@@ -135,7 +134,9 @@ class PinnedExchange(MpiExchange):
     def receive(self, pending: list[Message], halo: Any) -> list[Any]:
         self._copied.synchronize()
         sends = [
-            self.comm.Isend(_bytes(message), peer, _TAG) for peer, selection, message in pending if selection is None
+            self.comm.Isend(message.reshape(-1), peer, _TAG)
+            for peer, selection, message in pending
+            if selection is None
         ]
         cupy = array_module(halo)
         for request, selection, message in pending:
@@ -161,11 +162,11 @@ class CudaMpiExchange(MpiExchange):
         self._ready.synchronize()  # MPI knows no streams
         receives, sends = pending[: len(self.receives)], pending[len(self.receives) :]
         posted = [
-            (self.comm.Irecv(_bytes(message), peer, _TAG), selection, message)
+            (self.comm.Irecv(message.reshape(-1), peer, _TAG), selection, message)
             for (peer, _), (_, selection, message) in zip(self.receives, receives, strict=True)
         ]
         posted += [
-            (self.comm.Isend(_bytes(message), peer, _TAG), None, message)
+            (self.comm.Isend(message.reshape(-1), peer, _TAG), None, message)
             for (peer, _), (_, _, message) in zip(self.sends, sends, strict=True)
         ]
         return super().receive(posted, halo)
@@ -260,19 +261,16 @@ def _is_cuda_aware(comm: Any) -> bool:
     return any(kind.startswith("cuda") for kind in kinds.split(","))
 
 
-_nccl: dict[tuple[int, int], Any] = {}
-
-
 def nccl_communicator(comm: Any) -> Any:
     """Return NCCL's communicator of the same processes, on the current GPU of each; created once."""
     import cupy
     from nccl.core import Communicator, get_unique_id
 
-    key = comm.py2f(), cupy.cuda.Device().id
-    if key not in _nccl:
+    known: dict[int, Any] = attribute(comm, "nccl", dict)
+    if (device := cupy.cuda.Device().id) not in known:
         identifier = comm.bcast(get_unique_id() if comm.rank == 0 else None)
-        _nccl[key] = Communicator.init(comm.size, comm.rank, identifier)
-    return _nccl[key]
+        known[device] = Communicator.init(comm.size, comm.rank, identifier)
+    return known[device]
 
 
 def _pinned(cupy: Any, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..io import read, write
 from . import columns
-from .build import _distributed
+from .build import assembled
 from .collective import communicator, same, together
 from .matrix import DistributedArray
 from .ranges import checked_partition
@@ -52,7 +52,13 @@ def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
     ((10, 10), 28)
     """
     folder, comm = Path(path), D.comm
-    together(comm, lambda: folder.mkdir(parents=True, exist_ok=True))
+
+    def prepare() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        if comm.rank == 0:
+            (folder / _INDEX).unlink(missing_ok=True)  # without it, the files of two matrices cannot be mixed up
+
+    together(comm, prepare)
     local = D._plan.local()
     together(comm, lambda: write(folder / _name(comm.rank), local))
 
@@ -120,7 +126,7 @@ def load(
         return columns.composed(index["format"], found)
 
     same(comm, index["borders"], f"{who}: the ranges of rows in {folder}")
-    return _distributed(together(comm, own_rows), rows, index["shape"][1], comm, who, device, engine)
+    return assembled(together(comm, own_rows), rows, index["shape"][1], comm, who, device, engine)
 
 
 def _read_index(path: Path, who: str) -> dict[str, Any]:

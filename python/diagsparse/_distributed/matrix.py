@@ -33,7 +33,7 @@ class DistributedArray:
     Attributes
     ----------
     comm : mpi4py communicator
-        The processes.
+        The processes: a duplicate of the communicator with which the matrix was built, for its own messages.
     shape : (int, int)
         Shape of the whole matrix.
     dtype : dtype
@@ -62,6 +62,8 @@ class DistributedArray:
             self._plan = Plan(block, rows, cols, comm, device, engine)
         self.halo, self._nnz = self._plan.report, sum(comm.allgather(block.nnz))
         self._transposed: DistributedArray | None = None
+        self._main: Any = None  # the main diagonal, when it has been used
+        self._windows: dict[int, Any] = {}  # of `deep_halo`: the rows around these, by the number of steps
 
     # ---- what it is -------------------------------------------------------------------------------
     @property
@@ -187,7 +189,8 @@ class DistributedArray:
         Notes
         -----
         The rows that need no element of other processes are multiplied while the halo is exchanged; see `halo`. Each
-        row is added up in the order of its offsets, so the result has the same bits for any number of processes.
+        row is added up in the order of its offsets, so on the CPU the result has the same bits for any number of
+        processes. With qband, this holds if all of them store the same diagonals as bands.
 
         Examples
         --------
@@ -197,7 +200,7 @@ class DistributedArray:
         >>> D.matvec(x, out=y, alpha=2, beta=1).gather()
         array([12., 10., 10., 10., 12.])
         """
-        return self._multiply(x, out, alpha, beta, conjugated=False)
+        return self._multiply(x, out, alpha, beta)
 
     def rmatvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0) -> Any:
         """Return ``alpha D.H x + beta out``, the product with the adjoint.
@@ -220,29 +223,38 @@ class DistributedArray:
         first, last = self.row_range
         if self.shape[0] != self.shape[1]:
             raise ValueError(f"diagonal: a {self.shape[0]} x {self.shape[1]} matrix, expected a square one")
-        values = self._plan.local().diagonal(first)[: last - first]
+        if self._main is None:
+            self._main = self._plan.local().diagonal(first)[: last - first]
         with current(self.device):
-            return Vector(module_of(self.device).array(values), self._rows, self.comm, self.device)
+            return Vector(module_of(self.device).array(self._main), self._rows, self.comm, self.device)
 
-    def _multiply(self, x: Any, out: Any, alpha: Any, beta: Any, conjugated: bool) -> Any:
-        """Return ``alpha D x + beta out``, with the conjugate of D if `conjugated` is true."""
-        error: Exception | None = None
-        local: Any = None
-        target: Any = None
-        try:
-            local, target = self._operands(x, out, alpha, beta)
-        except Exception as raised:
-            error = raised
-        kind = None if local is None else ("matvec: the type of x and its columns", (local.dtype.name, local.shape[1:]))
-        agree(self.comm, error, kind)
+    def _multiply(
+        self, x: Any, out: Any, alpha: Any, beta: Any, *, conjugated: bool = False, agreed: bool = False
+    ) -> Any:
+        """Return ``alpha D x + beta out``, with the conjugate of D if `conjugated` is true.
+
+        All processes check their operands together, unless a caller that has built them says that they are `agreed` on.
+        """
         with self._lock, current(self.device):
-            result, xp = target, array_module(local)
-            if conjugated:
-                local, alpha, beta = xp.conjugate(local), np.conjugate(alpha), np.conjugate(beta)
-                result = None if target is None else xp.conjugate(target)
-            elif target is not None and xp.may_share_memory(target, local):
-                local = local.copy(order="K")
-            result = self._plan.product(local, result, alpha, beta)
+            error: Exception | None = None
+            kind = None
+            try:  # all that may fail comes before the first message
+                local, target = self._operands(x, out, alpha, beta)
+                kind = "matvec: the type of x and its columns", (local.dtype.name, local.shape[1:])
+                result, xp = target, array_module(local)
+                if conjugated:
+                    local, alpha, beta = xp.conjugate(local), np.conjugate(alpha), np.conjugate(beta)
+                    result = None if target is None else xp.conjugate(target)
+                elif target is not None and xp.may_share_memory(target, local):
+                    local = local.copy(order="K")
+                memory = self._plan.memory(local, result)
+            except Exception as raised:
+                error = raised
+            if not agreed:
+                agree(self.comm, error, kind)
+            elif error is not None:
+                raise error
+            result = self._plan.product(local, *memory, alpha, beta)
             if conjugated:
                 result = xp.conjugate(result, out=result if target is None else target)
         if not isinstance(x, Vector):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,15 +46,16 @@ class Shell:
 
     def mult(self, mat: Any, x: Any, y: Any) -> None:
         """Compute ``y = A x``."""
-        _multiply(self.D.matvec, x, y, self._factor, self._shift)
+        _multiply(self.D, x, y, self._factor, self._shift)
 
     def multTranspose(self, mat: Any, x: Any, y: Any) -> None:
         """Compute ``y = A.T x``."""
-        _multiply(self.D.T.matvec, x, y, self._factor, self._shift)
+        _multiply(self.D.T, x, y, self._factor, self._shift)
 
     def multHermitian(self, mat: Any, x: Any, y: Any) -> None:
         """Compute ``y = A.H x``."""
-        _multiply(self.D.rmatvec, x, y, self._factor.conjugate(), self._shift.conjugate())
+        complex_values = self.D.dtype.kind == "c"
+        _multiply(self.D.T, x, y, self._factor.conjugate(), self._shift.conjugate(), conjugated=complex_values)
 
     def getDiagonal(self, mat: Any, diagonal: Any) -> None:
         """Compute the main diagonal."""
@@ -80,9 +80,9 @@ class Shell:
         other.D, other._factor, other._shift = self.D, self._factor, self._shift
 
 
-def _multiply(product: Callable[..., Any], x: Any, y: Any, factor: complex, shift: complex) -> None:
-    """Compute ``y = factor D x + shift x`` on the arrays of PETSc's vectors."""
+def _multiply(D: DistributedArray, x: Any, y: Any, factor: complex, shift: complex, conjugated: bool = False) -> None:
+    """Compute ``y = factor D x + shift x`` on the arrays of PETSc's vectors, whose sizes PETSc has checked."""
     with x.buffer_r as local, y.buffer_w as out:
         if shift:
             out[:] = local
-        product(local, out=out, alpha=factor, beta=shift)
+        D._multiply(local, out, factor, shift, conjugated=conjugated, agreed=True)

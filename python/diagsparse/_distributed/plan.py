@@ -15,7 +15,7 @@ from .._products.products import plan_matvec
 from . import columns
 from .arrays import module_of
 from .collective import requested
-from .exchange import exchange_by
+from .exchange import Selection, exchange_by
 from .halo import Exchange, Halo, halo_of
 from .ranges import Partition, Ranges
 
@@ -80,9 +80,7 @@ class Plan:
             [(peer, part.shifted(-own[0])) for peer, part in sends],
         )
         part = self.needed.within(*own)
-        self._own_elements = [
-            (slice(*to), slice(*of)) for to, of in zip(self.needed.positions(part), part.shifted(-own[0]), strict=True)
-        ]
+        self._own_elements = Selection(self.needed.positions(part)), Selection(part.shifted(-own[0]))
         self._halo_of_last: Any = None
 
     @property
@@ -116,11 +114,13 @@ class Plan:
             return received, [(e.peer, Ranges.of(e.send)) for e in halo.exchanges if e.sent], halo
         possible = self.needed.without(*self.own)
         stored = Ranges.all(columns.occupied(one, a, b) for one in block for a, b in parts).without(*self.own)
-        asked = dict(cols.by_owner(possible))
-        for peer, part in cols.by_owner(stored):
-            asked[peer] = part if part.size < _FEWER * asked[peer].size else asked[peer]
-        answers = requested(comm, asked)
         none, exchanges = Ranges([], []), []
+        asked, needed = {}, dict(cols.by_owner(stored))
+        for peer, part in cols.by_owner(possible):
+            few = needed.get(peer, none)
+            if few.size:
+                asked[peer] = few if few.size < _FEWER * part.size else part
+        answers = requested(comm, asked)
         for peer in sorted({*asked, *answers}):
             receive, send = asked.get(peer, none), answers.get(peer, none)
             exchanges.append(Exchange(peer, receive.outline(), send.outline(), receive.size, send.size))
@@ -128,20 +128,25 @@ class Plan:
         return list(asked.items()), list(answers.items()), halo
 
     # ---- products ---------------------------------------------------------------------------------
-    def product(self, x: Any, out: Any, alpha: complex, beta: complex) -> Any:
-        """Return ``alpha A x + beta out`` for the rows of this process; `x` are the rows of x that it has."""
-        if out is None:
-            out = self._empty(x)
-        halo = self._buffer(x)
+    def memory(self, x: Any, out: Any) -> tuple[Any, Any]:
+        """Return memory for the result, `out` if it is given, and for the elements that boundary rows need."""
+        return self._empty(x) if out is None else out, self._buffer(x)
+
+    def product(self, x: Any, out: Any, halo: Any, alpha: complex, beta: complex) -> Any:
+        """Return ``alpha A x + beta out`` for the rows of this process; `x` are the rows of x that it has.
+
+        `out` and `halo` are what `memory` returns.
+        """
         pending = self._messages.start(x, halo)
+        sends: list[Any] = []
         try:
-            for piece in self.interior:
-                piece.multiply(x, out, alpha, beta)
-            for to, of in self._own_elements:
-                halo[to] = x[of]
-        finally:
-            sends = self._messages.receive(pending, halo)  # after an error, too: the next product must not receive them
-        try:
+            try:
+                for piece in self.interior:
+                    piece.multiply(x, out, alpha, beta)
+                to, of = self._own_elements
+                to.put(of.take(x), halo)
+            finally:  # after an error, too: the next product must not receive these messages
+                sends = self._messages.receive(pending, halo)
             for piece in self.boundary:
                 piece.multiply(halo, out, alpha, beta)
         finally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
@@ -141,22 +143,20 @@ def _recurrence(D: Any, x: Vector, alpha: Any, beta: Any, gamma: Any, c: Any, st
     k = len(alpha)
     steps = min(k, deep_halo(D, k).steps if steps is None else integer(steps, "steps")) if D.comm.size > 1 else 1
     dtype = np.result_type(D.dtype, x.dtype, *([] if c is None else [np.result_type(c, np.float32(0))]))
-    multiply, window = D.matvec, None
+    window, multiply = None, cast(Callable[..., Any], partial(D._multiply, agreed=True))
     t, before = Vector(x.local.astype(dtype), x._rows, x.comm, x.device), None
     if steps > 1:
         window = Window.of(D, steps)
         multiply = window.multiply
-        t = window.widened(t)
+        (t,) = window.widened(t)
     total = None if c is None else c[0] * _own(t, window)
     for j in range(k):
         if window is not None and j and j % steps == 0:
-            t = window.widened(window.own(t))
-            before = window.widened(window.own(before)) if any(gamma) else None
-        if gamma[j]:
-            before *= gamma[j]
-            new = multiply(t, out=before, alpha=alpha[j], beta=1)
-        else:
-            new = multiply(t, alpha=alpha[j]) if alpha[j] != 1 else multiply(t)
+            if any(gamma):
+                t, before = window.widened(window.own(t), window.own(before))
+            else:
+                (t,) = window.widened(window.own(t))
+        new = multiply(t, before, alpha[j], gamma[j]) if gamma[j] else multiply(t, None, alpha[j], 0)
         if beta[j]:
             new += beta[j] * t
         t, before = new, t

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import current
 from .collective import together
 from .matrix import DistributedArray
 from .vector import Vector, dot, norm, vector
@@ -80,15 +81,26 @@ def cg(
                 raise ValueError(f"distributed.cg: {name} is {one!r}, expected a vector with the rows of {D!r}")
 
     together(D.comm, check)
-    precondition = _preconditioner(D, M)
+    iterations = 10 * D.shape[0] if maxiter is None else maxiter
+    with current(D.device):
+        return _iterated(D, b, x0, rtol, atol, iterations, _preconditioner(D, M), callback)
+
+
+def _iterated(
+    D: DistributedArray, b: Vector, x0: Vector | None, rtol: float, atol: float, iterations: int,
+    precondition: Callable[[Vector], Vector], callback: Callable[[Vector], Any] | None,
+) -> tuple[Vector, int]:  # fmt: skip
     dtype = np.result_type(D.dtype, b.dtype, *([] if x0 is None else [x0.dtype]))
-    x = vector(D, 0, dtype=dtype) if x0 is None else Vector(x0.local.astype(dtype), D._rows, D.comm, D.device)
-    limit = max(rtol * float(norm(b)), atol)
-    r = b - D @ x if x0 is not None else Vector(b.local.astype(dtype), D._rows, D.comm, D.device)
+    size = float(norm(b))
+    if x0 is None or size == 0:  # as SciPy: the solution is zero then
+        x, r = vector(D, 0, dtype=dtype), Vector(b.local.astype(dtype), D._rows, D.comm, D.device)
+    else:
+        x = Vector(x0.local.astype(dtype), D._rows, D.comm, D.device)
+        r = b - D @ x
+    limit = max(rtol * size, atol)
     p, q, rho = None, vector(D, 0, dtype=dtype), None
     if float(norm(r)) <= limit:
         return x, 0
-    iterations = 10 * D.shape[0] if maxiter is None else maxiter
     for _ in range(iterations):
         z = precondition(r)  # of any type
         rho, before = dot(r, z), rho
@@ -97,8 +109,11 @@ def cg(
         else:
             p *= rho / before
             p += z
-        D.matvec(p, out=q)
-        step = rho / dot(p, q)
+        D._multiply(p, q, 1, 0, agreed=True)
+        curvature = dot(p, q)
+        if curvature == 0 or not np.isfinite(curvature):
+            break  # the matrix is singular, or values have overflowed
+        step = rho / curvature
         x += step * p
         r -= step * q
         if callback is not None:

@@ -25,9 +25,10 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     local : ndarray, shape (r,) or (r, k)
         The rows of this process; changing them changes the vector.
     comm : mpi4py communicator
-        The processes.
+        The processes; see `DistributedArray`.
     device : str
-        Where the rows of this process are; on a GPU, `local` is an array of CuPy.
+        Where the rows of this process are; on a GPU, `local` is an array of CuPy, and calculations with it need that
+        GPU as CuPy's current one.
     """
 
     def __init__(self, local: Any, rows: Partition, comm: Any, device: str = "cpu") -> None:
@@ -50,7 +51,8 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> Vector:
         """Return a copy."""
-        return Vector(self.local.copy(), self._rows, self.comm, self.device)
+        with current(self.device):
+            return Vector(self.local.copy(), self._rows, self.comm, self.device)
 
     def gather(self, root: int | None = 0) -> Any:
         """Return the whole vector on process `root`, and None on the others; on all of them if `root` is None.
@@ -89,7 +91,8 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
                 )
         if out is not None:
             kwargs["out"] = tuple(one.local if isinstance(one, Vector) else one for one in out)
-        found = ufunc(*(one.local if isinstance(one, Vector) else one for one in inputs), **kwargs)
+        with current(self.device):
+            found = ufunc(*(one.local if isinstance(one, Vector) else one for one in inputs), **kwargs)
         if out is not None:
             return out[0] if len(out) == 1 else out
         wrap = lambda local: Vector(local, self._rows, self.comm, self.device)  # noqa: E731
@@ -172,10 +175,14 @@ def vector(
         return local if local.dtype.kind in "fc" else local.astype(float)
 
     local = collective.together(comm, filled)
-    kinds = comm.allgather((local.dtype, local.shape[1:]))
-    if len({shape for _, shape in kinds}) > 1:
-        raise ValueError(f"{who}: fill returned blocks of shapes {[shape for _, shape in kinds]} per row")
-    local = local.astype(np.result_type(*(kind for kind, _ in kinds)), copy=False)
+    kinds = comm.allgather((local.dtype, local.shape[1:], len(local)))
+    kinds = [one for one in kinds if one[2]] or kinds[:1]  # processes without rows follow the others
+    shapes = {shape for _, shape, _ in kinds}
+    if len(shapes) > 1:
+        raise ValueError(f"{who}: fill returned blocks of shapes {[shape for _, shape, _ in kinds]} per row")
+    local = local.astype(np.result_type(*(kind for kind, _, _ in kinds)), copy=False).reshape(
+        last - first, *shapes.pop()
+    )
     with current(device):
         return Vector(xp.asarray(local), rows, comm, device)
 

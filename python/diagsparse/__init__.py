@@ -20,6 +20,7 @@ from ._matrix.norms import norm
 from ._matrix.registry import formats
 from ._matrix.reordering import reordered
 from ._matrix.stacking import block_diag, hstack, vstack
+from ._multigrid.solver import multigrid
 from ._products.batches import batch_array
 from ._products.chains import chebyshev_multiply, power_multiply, recurrence_multiply
 from ._products.forecasts import forecast, memory_report
@@ -40,6 +41,7 @@ __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
     "block_diag", "chebyshev_multiply", "commutator", "compare", "cuda_available", "diags", "eye", "factorized",
     "forecast", "formats", "gallery", "get_num_threads", "hstack", "issparse", "kron", "matmul", "memory_report",
-    "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply", "reordered",
-    "set_memory_pool", "set_num_threads", "show_config", "solve", "syr2k", "syrk", "vstack", "write", *_classes,
+    "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply",
+    "reordered", "set_memory_pool", "set_num_threads", "show_config", "solve", "syr2k", "syrk", "vstack", "write",
+    *_classes,
 ]  # fmt: skip

@@ -178,8 +178,30 @@ class Core(Protocol):
     def kernels(self, format: str, dtype: str | None = None) -> dict[str, list[str]]: ...
 
 
+class Grid(Protocol):
+    """A level of multigrid; its arrays have one value for each point, those of the next level one for each of its."""
+
+    size: tuple[int, int, int]
+    steps: list[tuple[int, int, int]]
+    coarse_size: tuple[int, int, int]
+    targets: list[tuple[int, int, int]]
+
+    def interpolation(self, a: np.ndarray, weights: np.ndarray) -> None: ...
+    def galerkin(self, a: np.ndarray, w: np.ndarray, coarse: np.ndarray) -> list[bool]: ...
+    def descend(
+        self, a: np.ndarray, w: np.ndarray, a1: float, a2: float, b: np.ndarray, x: np.ndarray, coarse: np.ndarray
+    ) -> None: ...
+    def ascend(
+        self, a: np.ndarray, w: np.ndarray, a1: float, a2: float, b: np.ndarray, x: np.ndarray, e: np.ndarray,
+        out: np.ndarray,
+    ) -> None: ...  # fmt: skip
+    def residual(self, a: np.ndarray, b: np.ndarray, x: np.ndarray, r: np.ndarray) -> None: ...
+
+
 class CpuCore(Core, Protocol):
     """The functions of the CPU module alone."""
+
+    Grid: Any
 
     def lines_in_order(self, who: str, indptr: np.ndarray, indices: np.ndarray, lines: int, extent: int) -> bool: ...
     def add_to_dense(self, alpha: complex, a: Matrix, op: int, dense: np.ndarray, accumulate: bool) -> None: ...

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "bind/device.hpp"
+#include "bind/subjects.hpp"
 #include "core/matvec.hpp"
 #include "cpu/block_counts.hpp"
 #include "cpu/dense.hpp"
@@ -126,6 +127,7 @@ py::object times_vector(const Matrix& a, Op op, const py::array& x) {
 }  // namespace
 
 void bind_device(py::module_& m) {
+  bind_multigrid(m);
   // Whether the lines of another library's arrays are sorted; raises ValueError if kernels would read out of bounds.
   m.def("lines_in_order", [](const std::string& who, py::array indptr, py::array indices, int64 lines, int64 extent) {
     const Array pointers = array_from(indptr), columns = array_from(indices);

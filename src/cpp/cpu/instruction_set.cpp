@@ -8,6 +8,7 @@
 #include "core/backend.hpp"
 #include "cpu/measure.hpp"
 #include "cpu/mirror_sums.hpp"
+#include "cpu/multigrid.hpp"
 
 namespace diagsparse {
 
@@ -80,5 +81,7 @@ Function ForEachSet<Function>::best() {
 
 template struct ForEachSet<Reader>;
 template struct ForEachSet<AddMirrors>;
+template struct ForEachSet<multigrid::Cycle<float>>;
+template struct ForEachSet<multigrid::Cycle<double>>;
 
 }  // namespace diagsparse

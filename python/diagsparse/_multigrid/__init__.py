@@ -1,0 +1,1 @@
+"""Geometric multigrid for matrices of grids, whose levels are all stored by diagonals."""

@@ -1,0 +1,160 @@
+"""The levels of multigrid, and the cycle through them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._backends.backend import CPU
+from .grids import Step
+
+_SMALL = 500  # points of a grid whose matrix is inverted
+_WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
+_ROUNDING = 1e-13  # of the sum of a row, as a fraction of its elements
+
+
+@dataclass
+class Level:
+    """A matrix on a grid, the interpolation from the next level, and the vectors of a cycle."""
+
+    grid: Any
+    shape: tuple[int, ...]
+    coefficients: NDArray[Any]
+    coarsened: tuple[bool, ...]
+    weights: NDArray[Any] | None = None
+    polynomial: tuple[float, float] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        self.b, self.x, self.e = (np.zeros(prod(self.shape), self.coefficients.dtype) for _ in range(3))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = [self.coefficients, self.b, self.x, self.e, *([] if self.weights is None else [self.weights])]
+        return sum(one.nbytes for one in arrays)
+
+
+class Hierarchy:
+    """Levels of a matrix on a grid, down to a small one, whose matrix is inverted."""
+
+    def __init__(
+        self, shape: Sequence[int], coefficients: dict[Step, NDArray[np.float64]], dtype: Any, smoother: str
+    ) -> None:
+        size = _three(shape, 1)
+        steps = [_three(step, 0) for step in coefficients]
+        values = np.stack([np.ascontiguousarray(one, float).reshape(-1) for one in coefficients.values()])
+        periodic = _periodic(size, dict(zip(steps, values, strict=True)))
+        largest = np.abs(values).max(initial=0.0)
+        self.singular = bool(np.abs(values.sum(axis=0)).max(initial=0.0) <= _ROUNDING * len(values) * largest)
+        self.dtype, self.levels = np.dtype(dtype), []
+        while True:
+            coarsened = _coarsened(size, periodic, steps, values)
+            grid = CPU.core.Grid(size, periodic, coarsened, steps)
+            center = steps.index((0, 0, 0))
+            level = Level(grid, tuple(size), _rounded(values, center, self.dtype), coarsened)
+            level.polynomial = _polynomial(smoother, values, center)
+            self.levels.append(level)
+            if not any(coarsened) or prod(size) <= _SMALL:
+                break
+            weights = np.empty((len(grid.targets), prod(grid.coarse_size)))
+            grid.interpolation(values, weights)
+            coarse = np.empty((27, prod(grid.coarse_size)))
+            present = grid.galerkin(values, weights, coarse)
+            level.weights = weights.astype(self.dtype)
+            steps = [(c // 9 - 1, c // 3 % 3 - 1, c % 3 - 1) for c in range(27) if present[c] or c == 13]
+            values = np.ascontiguousarray(coarse[[c for c in range(27) if present[c] or c == 13]])
+            size = grid.coarse_size
+        self.inverse = _inverse(_dense(size, steps, values), self.singular).astype(self.dtype)
+
+    def cycle(self, b: NDArray[Any], out: NDArray[Any], visits: int, depth: int = 0) -> None:
+        """Compute an approximation of the solution for b."""
+        level = self.levels[depth]
+        if depth == len(self.levels) - 1:
+            np.matmul(self.inverse, b, out=out)
+            return
+        below = self.levels[depth + 1]
+        a, w, (a1, a2) = level.coefficients, level.weights, level.polynomial
+        level.grid.descend(a, w, a1, a2, b, level.x, below.b)
+        self.cycle(below.b, below.e, visits, depth + 1)
+        for _ in range(visits - 1 if depth + 2 < len(self.levels) else 0):
+            r, correction = np.empty_like(below.b), np.empty_like(below.e)
+            below.grid.residual(below.coefficients, below.b, below.e, r)
+            self.cycle(r, correction, visits, depth + 1)
+            below.e += correction
+        level.grid.ascend(a, w, a1, a2, b, level.x, below.e, out)
+
+
+def _three(shape: Sequence[int], one: int) -> tuple[int, int, int]:
+    """Return three axes: slabs of lines of points; two axes have no lines, and one axis is a single line."""
+    s = tuple(map(int, shape))
+    return (s[0], s[1], s[2]) if len(s) == 3 else (s[0], one, s[1]) if len(s) == 2 else (one, one, s[0])
+
+
+def _periodic(size: Sequence[int], coefficients: dict[Step, NDArray[Any]]) -> tuple[bool, ...]:
+    """Whether a point at the end of each axis has a neighbour at the other end."""
+    found = [False] * 3
+    for step, values in coefficients.items():
+        whole = values.reshape(size)
+        for axis, s in enumerate(step):
+            if s:
+                end = whole.take(-1 if s > 0 else 0, axis)
+                found[axis] |= bool(end.any())
+    return tuple(found)
+
+
+def _coarsened(
+    size: Sequence[int], periodic: Sequence[bool], steps: Sequence[Step], values: NDArray[Any]
+) -> tuple[bool, ...]:
+    """Return which axes are coarsened: those that are long enough, and not coupled weakly."""
+    sums = np.abs(values).sum(axis=1)
+    coupling = [sum(total for step, total in zip(steps, sums, strict=True) if step[axis]) for axis in range(3)]
+    able = [n > (4 if around else 3) for n, around in zip(size, periodic, strict=True)]
+    most = max((c for c, can in zip(coupling, able, strict=True) if can), default=0)
+    return tuple(can and c >= _WEAK * most and c > 0 for c, can in zip(coupling, able, strict=True))
+
+
+def _rounded(values: NDArray[np.float64], center: int, dtype: np.dtype) -> NDArray[Any]:
+    """Return the coefficients in another type; the main diagonal such that the sums of the rows stay what they are."""
+    if dtype == np.float64:
+        return values
+    rounded = values.astype(dtype)
+    others = rounded.sum(axis=0, dtype=np.float64) - rounded[center]
+    rounded[center] = values.sum(axis=0) - others
+    return rounded
+
+
+def _polynomial(smoother: str, values: NDArray[np.float64], center: int) -> tuple[float, float]:
+    """Return the coefficients of the smoother."""
+    diagonal = np.where(values[center] == 0, 1, values[center])
+    high = min(float((np.abs(values).sum(axis=0) / np.abs(diagonal)).max()), 4.0)
+    if smoother == "jacobi":
+        omega = 4 / 3 / high if high else 1.0
+        return 2 * omega, -omega * omega
+    low = high / 4
+    center_, half = (high + low) / 2, (high - low) / 2
+    tau = 2 * center_**2 / half**2 - 1
+    return 4 * center_ / (half**2 * tau), -2 / (half**2 * tau)
+
+
+def _inverse(A: NDArray[np.float64], singular: bool) -> NDArray[Any]:
+    """Return the inverse; of a matrix whose null space are constants, the pseudoinverse."""
+    n = len(A)
+    if not singular:
+        return np.linalg.inv(A)
+    scale = float(np.trace(A)) / n / n if n else 1.0
+    return np.linalg.inv(A + scale) - 1 / (scale * n * n)
+
+
+def _dense(size: Sequence[int], steps: Sequence[Step], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    n = prod(size)
+    A = np.zeros((n, n))
+    points = np.indices(size).reshape(3, n)
+    for step, one in zip(steps, values, strict=True):
+        to = [(p + s) % m for p, s, m in zip(points, step, size, strict=True)]
+        np.add.at(A, (np.arange(n), np.ravel_multi_index(to, size)), one)
+    return A

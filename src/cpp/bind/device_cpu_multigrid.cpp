@@ -1,0 +1,85 @@
+// The bindings of multigrid. Python has checked the sizes of all arrays.
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "bind/device.hpp"
+#include "bind/subjects.hpp"
+#include "cpu/multigrid.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse {
+
+namespace {
+
+using namespace py::literals;
+using multigrid::Cycle;
+using multigrid::Grid;
+using multigrid::Smoother;
+template <class T>
+using Values = py::array_t<T, py::array::c_style>;
+
+template <class T>
+void bind_cycle(py::class_<Grid>& grid) {
+  grid.def(
+      "descend",
+      [](const Grid& g, const Values<T>& a, const Values<T>& w, T a1, T a2, const Values<T>& b, Values<T> x,
+         Values<T> coarse) {
+        T *to = x.mutable_data(), *next = coarse.mutable_data();
+        const Entry entry(0);
+        ForEachSet<Cycle<T>>::best().descend(g, a.data(), w.data(), {a1, a2}, b.data(), to, next);
+      },
+      "a"_a.noconvert(), "w"_a.noconvert(), "a1"_a, "a2"_a, "b"_a.noconvert(), "x"_a.noconvert(),
+      "coarse"_a.noconvert());
+  grid.def(
+      "ascend",
+      [](const Grid& g, const Values<T>& a, const Values<T>& w, T a1, T a2, const Values<T>& b, const Values<T>& x,
+         const Values<T>& e, Values<T> out) {
+        T* to = out.mutable_data();
+        const Entry entry(0);
+        ForEachSet<Cycle<T>>::best().ascend(g, a.data(), w.data(), {a1, a2}, b.data(), x.data(), e.data(), to);
+      },
+      "a"_a.noconvert(), "w"_a.noconvert(), "a1"_a, "a2"_a, "b"_a.noconvert(), "x"_a.noconvert(), "e"_a.noconvert(),
+      "out"_a.noconvert());
+  grid.def(
+      "residual",
+      [](const Grid& g, const Values<T>& a, const Values<T>& b, const Values<T>& x, Values<T> r) {
+        T* to = r.mutable_data();
+        const Entry entry(0);
+        ForEachSet<Cycle<T>>::best().residual(g, a.data(), b.data(), x.data(), to);
+      },
+      "a"_a.noconvert(), "b"_a.noconvert(), "x"_a.noconvert(), "r"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_multigrid(py::module_& m) {
+  py::class_<Grid> grid(m, "Grid");
+  grid.def(
+      py::init([](std::array<int64, 3> size, std::array<bool, 3> periodic, std::array<bool, 3> coarsened,
+                  std::vector<multigrid::Step> steps) { return Grid{size, periodic, coarsened, std::move(steps)}; }));
+  grid.def_readonly("size", &Grid::size);
+  grid.def_readonly("steps", &Grid::steps);
+  grid.def_property_readonly("coarse_size", &Grid::coarse_size);
+  grid.def_property_readonly("targets", &Grid::targets);
+  grid.def(
+      "interpolation",
+      [](const Grid& g, const Values<double>& a, Values<double> weights) {
+        double* to = weights.mutable_data();
+        const Entry entry(0);
+        multigrid::interpolation(g, a.data(), to);
+      },
+      "a"_a.noconvert(), "weights"_a.noconvert());
+  grid.def(
+      "galerkin",
+      [](const Grid& g, const Values<double>& a, const Values<double>& w, Values<double> coarse) {
+        double* to = coarse.mutable_data();
+        const Entry entry(0);
+        return multigrid::galerkin(g, a.data(), w.data(), to);
+      },
+      "a"_a.noconvert(), "w"_a.noconvert(), "coarse"_a.noconvert());
+  bind_cycle<float>(grid);
+  bind_cycle<double>(grid);
+}
+
+}  // namespace diagsparse

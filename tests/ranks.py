@@ -92,7 +92,7 @@ class Communicator:
 
     # ---- duplicates, and objects that belong to a communicator ------------------------------------------
     @staticmethod
-    def Create_keyval():
+    def Create_keyval(delete_fn=None):
         return object()
 
     def Get_attr(self, key):

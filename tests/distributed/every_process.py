@@ -4,6 +4,7 @@ Matrices and vectors have small integers as elements, so that every order of a s
 too, and results are compared exactly.
 """
 
+import copy
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -294,9 +295,12 @@ def arithmetic(comm):
         (n, 1, "float64"), (n, 0.1, "float64"), (n, np.float32(0.5), "float32"), (n, 1j, "complex128"),
         (x, 2, "float64"), (x, 1j, "complex128"),
     ):  # fmt: skip
-        v = distributed.vector(like, fill, comm=comm)
+        v = copy.deepcopy(distributed.vector(like, fill, comm=comm))
         equal(v.gather(None), np.full(n, fill, dtype), f"{fill!r}")
     equal(distributed.vector(n, 3, comm=comm, dtype="complex64").gather(None), np.full(n, 3, "complex64"))
+    for kind in ("int32", "bool", "float32"):
+        v = distributed.vector(n, lambda i, j: np.arange(i, j) % 2, comm=comm, dtype=kind)
+        equal(v.gather(None), (np.arange(n) % 2).astype(kind))
     # Lists of processes without rows have neither a type nor a number of columns.
     for one, expected in ((np.float32(2), np.full(1, 2, "float32")), ((1, 2.5), np.array([[1, 2.5]]))):
         v = distributed.vector(1, lambda i, j, one=one: [one] * (j - i), comm=comm)

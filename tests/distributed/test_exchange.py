@@ -1,7 +1,10 @@
 """What is exchanged and when: no messages without need, the steps of deep halos, and errors between two messages."""
 
+import sys
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from every_process import integers
 
 import diagsparse as ds
@@ -149,6 +152,21 @@ def test_an_error_at_the_process_that_distributes_a_matrix(ranks, monkeypatch):
     ranks(3, run)
 
 
+def test_exits_inside_of_a_function(ranks):
+    """The others do not wait."""
+
+    def run(comm):
+        def rows(first, last):
+            if comm.rank == 1:
+                sys.exit("no file")
+            return ds.eye(10, format="csr")[first:last]
+
+        with pytest.raises(SystemExit if comm.rank == 1 else RuntimeError, match="no file"):
+            distributed.from_rows(rows, (10, 10), comm=comm)
+
+    ranks(3, run)
+
+
 def test_a_folder_that_was_not_saved_completely_is_not_loaded(ranks, tmp_path, monkeypatch):
     write = files.write
 
@@ -168,3 +186,45 @@ def test_a_folder_that_was_not_saved_completely_is_not_loaded(ranks, tmp_path, m
         ranks(2, run, True)
     with pytest.raises(OSError, match=r"distributed\.json"):
         ranks(2, lambda comm: distributed.load(tmp_path, comm=comm))
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_products_of_two_matrices_have_one_format(ranks, size):
+    """Also if a process has no rows, or none with elements, in a format that depends on the elements."""
+
+    def run(comm):
+        values = np.where(np.arange(64) < 20, 1.0, 0.0)
+        S = sp.diags_array([values[:63], np.zeros(64), values[:63]], offsets=[-1, 0, 1], shape=(64, 64)).tocsr()
+        S = S[:6, :6] if comm.size == 8 else S
+        n = S.shape[0]
+        D = distributed.from_global(ds.array(S, "mdia"), comm=comm)
+        C = D @ D
+        x = distributed.vector(C, lambda a, b: np.arange(a, b) + 1.0)
+        y = distributed.power_multiply(C, x, 2).gather(None)
+        assert np.allclose(y, S @ (S @ (S @ (S @ (np.arange(n) + 1.0)))))
+        return C.format
+
+    formats = ranks(size, run)
+    assert len(set(formats)) == 1
+
+
+def test_complex_rows_have_the_same_bits_for_any_order_of_x(ranks):
+    rng = np.random.default_rng(0)
+    n = 300
+    A = sp.diags_array(
+        [rng.uniform(-1, 1, n - abs(k)) + 1j * rng.uniform(-1, 1, n - abs(k)) for k in (-3, -1, 0, 1, 3)],
+        offsets=(-3, -1, 0, 1, 3),
+    ).tocsr()
+    X = rng.uniform(-1, 1, (n, 2))
+
+    def run(comm, order, format):
+        D = distributed.from_global(ds.array(A, format), comm=comm)
+        first, last = D.row_range
+        out = np.zeros((last - first, 2), complex, order=order)
+        y = D.matvec(np.asarray(X[first:last], order=order), out=out)
+        assert y is out
+        return b"".join(comm.allgather(np.ascontiguousarray(y).tobytes()))
+
+    for format in ("csr", "hm"):
+        found = {ranks(size, run, order, format)[0] for size in (1, 2, 3) for order in "CF"}
+        assert len(found) == 1

@@ -77,17 +77,18 @@ E @ x
 
 
 def test_exceptions_after_a_communicator_is_freed(tmp_path):
-    """The matrix works on a duplicate, which stays; and the exception ends all processes."""
+    """They still end all processes; and there may be any number of communicators."""
     status, printed = ended(tmp_path, """
 from mpi4py import MPI
-half = MPI.COMM_WORLD.Split(0)
-E = distributed.from_global(ds.gallery.tridiagonal(50), comm=half)
-half.Free()
-print("sum", distributed.sum(E @ distributed.vector(E, 1.0)))
+for _ in range(2200):  # more than MPICH has
+    half = MPI.COMM_WORLD.Split(0)
+    E = distributed.vector(50, comm=half)
+    half.Free()
+print("all freed")
 if rank == size - 1: raise LookupError('no more rows')
 D @ x
 """)  # fmt: skip
-    assert status != 0 and printed.count("sum 2.0") == 2
+    assert status != 0 and printed.count("all freed") == 2
     assert "process 1 ends all processes: LookupError: no more rows" in printed
 
 

@@ -1,5 +1,7 @@
 """Calls that are wrong on one process, or on all of them: every process raises, and works on afterwards."""
 
+import pickle
+
 import numpy as np
 from cases import case
 from every_process import equal, integers, matrix
@@ -8,6 +10,7 @@ import diagsparse as ds
 from diagsparse.distributed import (
     cg,
     chebyshev_multiply,
+    deep_halo,
     dot,
     from_global,
     from_local,
@@ -92,7 +95,11 @@ def errors(comm, folder):
         (fill("text" if wrong else 1), TypeError, "fill is 'text', expected a number"),
         (lambda: vector("n" if wrong else n, comm=comm), TypeError, "like"),
         (lambda: D @ (mine[:-1] if wrong else mine), ValueError, "matvec: x has shape"),
-        (lambda: D @ (None if wrong else mine), ValueError, "matvec: x has shape ()"),
+        (lambda: D @ (None if wrong else mine), TypeError, "matvec: x is NoneType"),
+        (lambda: D @ (A if wrong else mine), TypeError, "in D @ E, both are distributed"),
+        (lambda: cg(D, v, rtol=-1 if wrong else 1e-5), ValueError, "rtol=-1"),
+        (lambda: cg(D, v, maxiter=-1 if wrong else 1), ValueError, "maxiter=-1"),
+        (lambda: deep_halo(D, -1 if wrong else 2), ValueError, "k=-1"),
         (lambda: D @ (mine.astype("S8") if wrong else mine), TypeError, "cannot multiply"),
         (lambda: D @ (Unreadable() if wrong else mine), KeyError, "unreadable"),
         (lambda: D @ (mine[:, None, None] if wrong else mine), ValueError, "matvec: x has shape"),
@@ -117,7 +124,6 @@ def errors(comm, folder):
         (lambda: load(folder / "none" if wrong else folder / "saved", comm=comm), OSError, "none"),
         (lambda: load(folder / "text" if wrong else folder / "saved", comm=comm), ValueError, "distributed.json"),
         (lambda: load(folder / "version" if wrong else folder / "saved", comm=comm), ValueError, "version 7"),
-        (lambda: save(folder / "file" if wrong else folder / "saved", D), OSError, "file"),
     ]  # fmt: skip
     everywhere = [
         (lambda: D @ elsewhere, ValueError, "other ranges"),
@@ -129,6 +135,20 @@ def errors(comm, folder):
         (build(lambda i, j: A[i:j], engine="nccl"), ValueError, 'engine="nccl" is for matrices on GPUs'),
         (lambda: D.matvec(v, alpha=1j), TypeError, "alpha=1j is complex"),
         (lambda: wide.diagonal(), ValueError, "expected a square one"),
+        (lambda: deep_halo(wide, 2), ValueError, "expected a square one"),
+        (lambda: cg(D, v + np.inf), ValueError, "norm(b) is inf"),
+        (lambda: power_multiply(A, v, 2), TypeError, "expected a distributed matrix"),
+        (lambda: cg(A, v), TypeError, "expected a distributed matrix"),
+        (lambda: save(folder / "A", A), TypeError, "expected a distributed matrix"),
+        (lambda: save(folder / "file", D), OSError, "file"),
+        (lambda: vector(4, comm=3), TypeError, "expected a communicator"),
+        (lambda: vector(v, row_ranges=square), ValueError, "which has ranges of rows already"),
+        (lambda: bool(v == v), ValueError, "ambiguous"),
+        (lambda: setattr(v, "local", np.zeros(n + 1)), ValueError, "local: an array of shape"),
+        (lambda: pickle.dumps(v), TypeError, "cannot be pickled"),
+        (lambda: pickle.dumps(D), TypeError, "cannot be pickled"),
+        (lambda: np.asarray(D), TypeError, "is no array"),
+        (lambda: chebyshev_multiply(D, v, [1], domain=(0, 1, 2)), ValueError, "two different real numbers"),
         (lambda: cg(wide, v), ValueError, "expected a square one"),
         (lambda: power_multiply(wide, v, 2), ValueError, "expected a square one"),
         (lambda: wide @ wide, ValueError, "expected as many rows"),
@@ -153,6 +173,12 @@ def errors(comm, folder):
             (build(lambda i, j: A[i:j], row_ranges=other if wrong else square), ValueError, "differs"),
             (build(lambda i, j: A[i:j], engine="mpi" if wrong else None), ValueError, "engine differs"),
             (fill(lambda i, j: np.ones((j - i, count))), ValueError, "blocks of shapes"),
+            (lambda: power_multiply(D, v, count), ValueError, "k and steps differs"),
+            (lambda: chebyshev_multiply(D, v, [1, count]), ValueError, "coefficients, domain and steps differs"),
+            (lambda: cg(D, v, maxiter=count), ValueError, "rtol, atol and maxiter differs"),
+            (lambda: deep_halo(D, count), ValueError, "deep_halo: k, latency and bandwidth differs"),
+            (lambda: D.matvec(v, alpha=count), ValueError, "alpha or beta differs"),
+            (lambda: save(folder / f"to-{count}", D), ValueError, "path differs"),
             (fill(1, row_ranges=other if wrong else square), ValueError, "row_ranges differs"),
             (lambda: D @ np.ones((last - first, count)), ValueError, "the type of x and its columns"),
             (lambda: D @ mine.astype("c16" if wrong else "f8"), ValueError, "the type of x and its columns"),

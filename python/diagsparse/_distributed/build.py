@@ -62,7 +62,9 @@ def from_rows(
     -----
     The elements of a vector are divided like the rows if the matrix is square, and equally otherwise. Rows that need
     elements of other processes are stored separately from the others, so a process needs memory for its rows once more
-    while the matrix is built. Every process has to call this.
+    while the matrix is built. It may share memory with the matrix that it is built from, depending on the number of
+    processes, so do not change that one afterwards. Every process has to call this, with the same arguments, except for
+    the rows themselves.
 
     Examples
     --------
@@ -101,8 +103,7 @@ def from_local(
     Parameters
     ----------
     block : sparse matrix, shape (r, n)
-        The rows of this process, with all columns. Their numbers r may differ, and may be 0. The distributed matrix may
-        use its memory, so do not change it afterwards.
+        The rows of this process, with all columns. Their numbers r may differ, and may be 0.
     shape : (int, int), optional
         Shape (m, n) of the whole matrix; checked if it is given.
 

@@ -23,8 +23,7 @@ def communicator(comm: Any = None) -> Any:
     """Return a duplicate of a communicator of mpi4py, by default of that of all processes.
 
     Messages on the duplicate do not meet those of the program. Every communicator has one, which is created when it is
-    used first, by all of its processes, and which stays valid if the program frees the original. Processes alone
-    exchange nothing and need none.
+    used first, by all of its processes, and freed with it. Processes alone exchange nothing and need none.
 
     An exception that ends one of several processes then ends all of them (``MPI_Abort``), since the others would wait
     for it forever.
@@ -37,26 +36,33 @@ def communicator(comm: Any = None) -> Any:
                 f'diagsparse.distributed needs mpi4py and an MPI library: pip install "diagsparse[mpi]" ({error})'
             ) from None
         comm = MPI.COMM_WORLD
+    if not hasattr(comm, "Get_attr"):
+        raise TypeError(f"comm is {comm!r}, expected a communicator of mpi4py")
     if comm.size == 1:
         return comm
     if _abort.after is None:  # once: a later hook may call this one
         _abort.after, sys.excepthook = sys.excepthook, _abort
-    return attribute(comm, "duplicate", lambda: _duplicate(comm))
+    if attribute(comm, "is a duplicate", lambda: False):
+        return comm
+    return attribute(comm, "duplicate", lambda: _duplicate(comm), lambda comm, key, duplicate: duplicate.Free())
 
 
 def _duplicate(comm: Any) -> Any:
     duplicate = comm.Dup()
-    attribute(duplicate, "duplicate", lambda: duplicate)
+    attribute(duplicate, "is a duplicate", lambda: True)
     return duplicate
 
 
 _keys: dict[str, int] = {}
 
 
-def attribute(comm: Any, name: str, create: Callable[[], Any]) -> Any:
-    """Return an object that belongs to a communicator, and does not pass to one that has its handle later."""
+def attribute(comm: Any, name: str, create: Callable[[], Any], free: Callable[..., Any] | None = None) -> Any:
+    """Return an object that belongs to a communicator, and does not pass to one that has its handle later.
+
+    ``free(comm, key, object)`` is called when the communicator is freed.
+    """
     if name not in _keys:
-        _keys[name] = type(comm).Create_keyval()
+        _keys[name] = type(comm).Create_keyval(delete_fn=free)
     found = comm.Get_attr(_keys[name])
     if found is None:
         comm.Set_attr(_keys[name], found := create())
@@ -91,10 +97,11 @@ def together(comm: Any, function: Callable[[], R]) -> R:
     Those without an error of their own raise the first one of the others, with its message. Every process has to call
     this, and the function must not communicate.
     """
-    result, error = None, None
+    result = None
+    error: BaseException | None = None
     try:
         result = function()
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
         error = raised
     if comm.size == 1:
         if error is not None:

@@ -15,8 +15,9 @@ from typing import Any
 from .._backends.arguments import integer
 from .._products.products import plan_matvec
 from .arrays import array_module
+from .collective import same, together
 from .exchange import exchange_by
-from .matrix import DistributedArray
+from .matrix import DistributedArray, require_distributed
 from .ranges import Ranges
 from .rows import fetched
 from .vector import Vector
@@ -77,7 +78,17 @@ def deep_halo(D: DistributedArray, k: int, *, latency: float = _LATENCY, bandwid
     >>> distributed.deep_halo(D, 20).reason  # in a program with one process
     'one process exchanges nothing'
     """
-    k = integer(k, "distributed.deep_halo: k")
+    require_distributed(D, "deep_halo")
+
+    def checked() -> int:
+        steps = integer(k, "distributed.deep_halo: k")
+        if steps < 0 or not latency >= 0 or not bandwidth > 0:
+            given = f"k={steps}, latency={latency}, bandwidth={bandwidth}"
+            raise ValueError(f"distributed.deep_halo: {given}: expected numbers >= 0, and a positive bandwidth")
+        return steps
+
+    k = together(D.comm, checked)
+    same(D.comm, (k, latency, bandwidth), "deep_halo: k, latency and bandwidth")
     if D.comm.size == 1:
         return DeepHalo(max(k, 1), 0, "one process exchanges nothing")
     if D.format not in BY_DIAGONALS:

@@ -14,7 +14,7 @@ from ..io import read, write
 from . import columns
 from .build import assembled
 from .collective import communicator, same, together
-from .matrix import DistributedArray
+from .matrix import DistributedArray, require_distributed
 from .ranges import checked_partition
 
 _INDEX, _VERSION = "distributed.json", 1
@@ -51,7 +51,9 @@ def save(path: str | os.PathLike[str], D: DistributedArray) -> None:
     >>> E.shape, E.nnz
     ((10, 10), 28)
     """
+    require_distributed(D, "save", square=False)
     folder, comm = Path(path), D.comm
+    same(comm, str(folder), "distributed.save: path")
 
     def prepare() -> None:
         folder.mkdir(parents=True, exist_ok=True)

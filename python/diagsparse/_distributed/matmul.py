@@ -41,7 +41,11 @@ def matmul(D: DistributedArray, E: DistributedArray) -> SparseArray:
         found = columns.local_matrix(factor @ (convert(right, "csr") if right.format == "qband" else right))
         return _structural(found, left, right, needed)
 
-    return together(D.comm, product)
+    found = together(D.comm, product)
+    # The format of a product may depend on its elements, of which a process may have none.
+    formats = D.comm.allgather((found.format, found.nnz > 0))
+    wanted = next((one for one, stored in formats if stored), formats[0][0])
+    return together(D.comm, lambda: convert(found, wanted if all(one == wanted for one, s in formats if s) else "csr"))
 
 
 def _structural(found: SparseArray, left: SparseArray, right: SparseArray, needed: Ranges) -> SparseArray:

@@ -240,11 +240,16 @@ class DistributedArray:
             kind = None
             try:  # all that may fail comes before the first message
                 local, target = self._operands(x, out, alpha, beta)
-                kind = "matvec: the type of x and its columns", (local.dtype.name, local.shape[1:])
+                which = local.dtype.name, local.shape[1:], complex(alpha), complex(beta)
+                kind = "matvec: the type of x and its columns, alpha or beta", which
                 result, xp = target, array_module(local)
+                if self.dtype.kind == "c" and self.format in ("csr", "qband"):
+                    # Complex rows are rounded differently for other orders of x, which rows of it may have or not.
+                    local = xp.ascontiguousarray(local)
+                    result = None if target is None else xp.ascontiguousarray(target)
                 if conjugated:
                     local, alpha, beta = xp.conjugate(local), np.conjugate(alpha), np.conjugate(beta)
-                    result = None if target is None else xp.conjugate(target)
+                    result = None if target is None else xp.conjugate(result)
                 elif target is not None and xp.may_share_memory(target, local):
                     local = local.copy(order="K")
                 memory = self._plan.memory(local, result)
@@ -257,12 +262,17 @@ class DistributedArray:
             result = self._plan.product(local, *memory, alpha, beta)
             if conjugated:
                 result = xp.conjugate(result, out=result if target is None else target)
+            elif target is not None and result is not target:
+                target[...] = result
+                result = target
         if not isinstance(x, Vector):
             return result
         return Vector(result, self._rows, self.comm, self.device) if out is None else out
 
     def _operands(self, x: Any, out: Any, alpha: Any, beta: Any) -> tuple[Any, Any]:
         first, last = self.column_range
+        if x is None or hasattr(x, "tocsr") or isinstance(x, DistributedArray):
+            raise TypeError(f"matvec: x is {type(x).__name__}, expected a vector; in D @ E, both are distributed")
         if isinstance(x, Vector) and x._rows != self._cols:
             raise ValueError(f"matvec: x has {x.shape} elements in other ranges than the columns of {self!r}")
         for name, one in (("x", x), ("out", out)):
@@ -286,6 +296,12 @@ class DistributedArray:
         return local.astype(wanted, copy=False), target
 
     # ---- representations --------------------------------------------------------------------------
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self!r} is no array; use D.local for the rows of this process, or D.gather()")
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self!r} cannot be pickled, because it belongs to running processes; use distributed.save")
+
     def __repr__(self) -> str:
         first, last = self.row_range
         return (
@@ -295,3 +311,11 @@ class DistributedArray:
 
     def _repr_html_(self) -> str:
         return display.page(repr(self), [drawing.halos([self.halo])], display.lines([self.halo.summary()]))
+
+
+def require_distributed(D: Any, who: str, square: bool = True) -> None:
+    """Raise TypeError unless D is a distributed matrix, or ValueError if it has to be square and is not."""
+    if not isinstance(D, DistributedArray):
+        raise TypeError(f"distributed.{who}: {type(D).__name__}, expected a distributed matrix; see from_global")
+    if square and D.shape[0] != D.shape[1]:
+        raise ValueError(f"distributed.{who}: a {D.shape[0]} x {D.shape[1]} matrix, expected a square one")

@@ -11,9 +11,9 @@ import numpy as np
 from .._backends.arguments import integer
 from .._backends.docstrings import completed_by
 from .arrays import current
-from .collective import together
+from .collective import same, together
 from .deep_halo import BY_DIAGONALS, Window, deep_halo
-from .matrix import DistributedArray
+from .matrix import DistributedArray, require_distributed
 from .vector import Vector
 
 
@@ -57,7 +57,9 @@ def power_multiply(D: DistributedArray, x: Vector, k: int, *, steps: int | None 
     >>> distributed.power_multiply(D, x, 2).gather()
     array([ 5., -4.,  1.,  0.,  0.,  0.])
     """
+    require_distributed(D, "power_multiply")
     k = together(D.comm, lambda: _checked("power_multiply", D, x, k, steps))
+    same(D.comm, (k, steps), "power_multiply: k and steps")
     with current(D.device):
         return _recurrence(D, x, [1.0] * k, [0.0] * k, [0.0] * k, None, steps)
 
@@ -104,14 +106,18 @@ def chebyshev_multiply(
 
     def checked() -> tuple[Any, float, float]:
         _checked(who, D, x, 0, steps)
-        c, (low, high) = np.asarray(coefficients), domain
+        c, limits = np.asarray(coefficients), np.asarray(domain)
         if c.ndim != 1 or not len(c) or c.dtype.kind not in "iufc":
             raise ValueError(f"distributed.{who}: coefficients of shape {c.shape}, expected a list of numbers")
-        if not high - low:
-            raise ValueError(f"distributed.{who}: domain={domain}, expected two different numbers")
+        real = limits.shape == (2,) and limits.dtype.kind in "iuf" and np.isfinite(limits).all()
+        if not real or limits[0] == limits[1]:
+            raise ValueError(f"distributed.{who}: domain={domain}, expected two different real numbers")
+        low, high = map(float, limits)
         return c, 2 / (high - low), -(high + low) / (high - low)
 
+    require_distributed(D, who)
     c, scale, shift = together(D.comm, checked)
+    same(D.comm, repr((c.tolist(), scale, shift, steps)), f"{who}: coefficients, domain and steps")
     k = len(c) - 1
     alpha, beta = [2 * scale] * k, [2 * shift] * k
     if k:
@@ -121,8 +127,6 @@ def chebyshev_multiply(
 
 
 def _checked(who: str, D: DistributedArray, x: Any, k: Any, steps: Any) -> int:
-    if D.shape[0] != D.shape[1]:
-        raise ValueError(f"distributed.{who}: a {D.shape[0]} x {D.shape[1]} matrix, expected a square one")
     if not isinstance(x, Vector) or x._rows != D._cols:
         raise ValueError(f"distributed.{who}: x is {x!r}, expected a vector with the rows of {D!r}")
     if (count := integer(k, f"distributed.{who}: k")) < 0:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.arguments import integer
 from .arrays import current
-from .collective import together
-from .matrix import DistributedArray
+from .collective import same, together
+from .matrix import DistributedArray, require_distributed
 from .vector import Vector, dot, norm, vector
 
 
@@ -51,7 +52,7 @@ def cg(
     x : Vector
         The solution, or the last approximation.
     info : int
-        0 if the iteration has converged, otherwise the number of iterations.
+        0 if the iteration has converged, otherwise the number of iterations, as in SciPy: also 0 for ``maxiter=0``.
 
     Raises
     ------
@@ -74,13 +75,18 @@ def cg(
     """
 
     def check() -> None:
-        if D.shape[0] != D.shape[1]:
-            raise ValueError(f"distributed.cg: a {D.shape[0]} x {D.shape[1]} matrix, expected a square one")
         for name, one in (("b", b), ("x0", x0)):
             if one is not None and (not isinstance(one, Vector) or one.shape != (D.shape[0],) or one._rows != D._rows):
                 raise ValueError(f"distributed.cg: {name} is {one!r}, expected a vector with the rows of {D!r}")
 
+        if not (rtol >= 0 and atol >= 0):
+            raise ValueError(f"distributed.cg: rtol={rtol}, atol={atol}, expected numbers >= 0")
+        if maxiter is not None and integer(maxiter, "distributed.cg: maxiter") < 0:
+            raise ValueError(f"distributed.cg: maxiter={maxiter}, expected at least 0")
+
+    require_distributed(D, "cg")
     together(D.comm, check)
+    same(D.comm, (rtol, atol, maxiter), "cg: rtol, atol and maxiter")
     iterations = 10 * D.shape[0] if maxiter is None else maxiter
     with current(D.device):
         return _iterated(D, b, x0, rtol, atol, iterations, _preconditioner(D, M), callback)
@@ -92,6 +98,8 @@ def _iterated(
 ) -> tuple[Vector, int]:  # fmt: skip
     dtype = np.result_type(D.dtype, b.dtype, *([] if x0 is None else [x0.dtype]))
     size = float(norm(b))
+    if not np.isfinite(size):
+        raise ValueError(f"distributed.cg: norm(b) is {size}: elements of b are not finite, or too large for {b.dtype}")
     if x0 is None or size == 0:  # as SciPy: the solution is zero then
         x, r = vector(D, 0, dtype=dtype), Vector(b.local.astype(dtype), D._rows, D.comm, D.device)
     else:

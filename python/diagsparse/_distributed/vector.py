@@ -23,7 +23,7 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     Attributes
     ----------
     local : ndarray, shape (r,) or (r, k)
-        The rows of this process; changing them changes the vector.
+        The rows of this process.
     comm : mpi4py communicator
         The processes; see `DistributedArray`.
     device : str
@@ -32,7 +32,18 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     """
 
     def __init__(self, local: Any, rows: Partition, comm: Any, device: str = "cpu") -> None:
-        self.local, self._rows, self.comm, self.device = local, rows, comm, device
+        self._local, self._rows, self.comm, self.device = local, rows, comm, device
+
+    @property
+    def local(self) -> Any:
+        """The rows of this process; changing them changes the vector."""
+        return self._local
+
+    @local.setter
+    def local(self, values: Any) -> None:
+        if values is not self._local and (shape := np.shape(values)) != self._local.shape:
+            raise ValueError(f"local: an array of shape {shape}, expected {self._local.shape}")
+        self._local = values
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -53,6 +64,15 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
         """Return a copy."""
         with current(self.device):
             return Vector(self.local.copy(), self._rows, self.comm, self.device)
+
+    def __deepcopy__(self, memo: Any) -> Vector:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self!r} cannot be pickled, because it belongs to running processes; use x.gather()")
+
+    def __bool__(self) -> bool:
+        raise ValueError(f"the truth value of {self!r} is ambiguous, as that of an array")
 
     def gather(self, root: int | None = 0) -> Any:
         """Return the whole vector on process `root`, and None on the others; on all of them if `root` is None.
@@ -121,7 +141,7 @@ def vector(
     comm : mpi4py communicator, optional
         The processes, if `like` is a number; by default all of them.
     dtype : dtype, optional
-        By default that of the matrix, or of the filled values.
+        By default that of the matrix for a number, and that of its result for a function; integers become float64.
     row_ranges : sequence of (int, int), optional
         The rows ``(first, last)`` of each process, if `like` is a number; by default equal numbers.
     device : str, optional
@@ -151,6 +171,8 @@ def vector(
     who = "distributed.vector"
     rows, own = getattr(like, "_cols", getattr(like, "_rows", None)), getattr(like, "comm", None)
     comm = collective.communicator(own if comm is None else comm)
+    if rows is not None and row_ranges is not None:
+        raise ValueError(f"{who}: row_ranges and like={like!r}, which has ranges of rows already")
     wanted = getattr(like, "device", "cpu") if device is None else device
     device, xp = collective.together(comm, lambda: _place(wanted))
     if rows is None:
@@ -172,7 +194,7 @@ def vector(
             raise ValueError(f"{who}: fill({first}, {last}) has shape {local.shape}, expected {last - first} rows")
         if local.dtype.kind not in "biufc":
             raise TypeError(f"{who}: fill({first}, {last}) is an array of {local.dtype}, expected numbers")
-        return local if local.dtype.kind in "fc" else local.astype(float)
+        return local if local.dtype.kind in "fc" or dtype is not None else local.astype(float)
 
     local = collective.together(comm, filled)
     kinds = comm.allgather((local.dtype, local.shape[1:], len(local)))

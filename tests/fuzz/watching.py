@@ -15,7 +15,7 @@ from typing import Any
 CASE, BEGUN, DONE, FAILED = range(4)  # the cells of memory shared by a child and its watcher
 _WORDS = slice(64, 192)  # bytes of the same memory
 SANITIZED = "libasan" in os.environ.get("LD_PRELOAD", "")
-SLOW = 60.0 if SANITIZED else 20.0  # seconds after which a case hangs
+SLOW = 60.0 if SANITIZED or "libtsan" in os.environ.get("LD_PRELOAD", "") else 20.0  # seconds after which a case hangs
 _OUT_OF_MEMORY = re.compile("SUMMARY: AddressSanitizer: (out-of-memory|allocation-size-too-big|rss-limit)")
 _REPORT = re.compile(r"SUMMARY: .*|\S+: runtime error: .*")  # a sanitizer's, in a line
 MOST_CRASHES = 20  # after which a family gives up: each costs a new child

@@ -79,6 +79,17 @@ def test_levels(size, periodic, coarsened):
     for steps in (all_steps, [s for s in all_steps if sum(map(abs, s)) <= 1]):
         values, A = problem(size, periodic, steps)
         grid = CPU.core.Grid(size, periodic, coarsened, steps)
+        found = grid.statistics(values)
+        sums = np.abs(values).sum(axis=0)
+        assert found["largest"] == np.abs(values).max() and np.isclose(found["norm"], sums.max())
+        assert np.isclose(found["bound"], (sums / values[steps.index((0, 0, 0))]).max())
+        assert np.isclose(found["row_sum"], np.abs(values.sum(axis=0)).max())
+        assert np.allclose(found["coupling"], np.abs(values).sum(axis=1))
+        rounded = np.empty(values.shape, np.float32)
+        grid.rounded(values, rounded)
+        assert np.allclose(rounded, values, rtol=1e-6)
+        off = np.abs(rounded.sum(axis=0, dtype=float) - values.sum(axis=0))
+        assert (off <= 1e-7 * rounded[steps.index((0, 0, 0))]).all()  # that of the main diagonal alone
         weights, coarse = np.empty((len(grid.targets), prod(grid.coarse_size))), np.empty((27, prod(grid.coarse_size)))
         grid.interpolation(values, weights)
         P = dense_weights(grid, size, periodic, coarsened, weights)

@@ -15,6 +15,7 @@ from .grids import Step
 
 _SMALL = 500  # points of a grid whose matrix is inverted
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
+_HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, where the sums of rows give a larger one
 _ROUNDING = 1e-13  # of the sum of a row, as a fraction of its elements
 
 
@@ -47,17 +48,20 @@ class Hierarchy:
     ) -> None:
         size = _three(shape, 1)
         steps = [_three(step, 0) for step in coefficients]
-        values = np.stack([np.ascontiguousarray(one, float).reshape(-1) for one in coefficients.values()])
+        values = np.stack([one.reshape(-1) for one in coefficients.values()])
         periodic = _periodic(size, dict(zip(steps, values, strict=True)))
-        largest = np.abs(values).max(initial=0.0)
-        self.singular = bool(np.abs(values.sum(axis=0)).max(initial=0.0) <= _ROUNDING * len(values) * largest)
-        self.dtype, self.levels = np.dtype(dtype), []
+        self.dtype, self.singular, self.norm = np.dtype(dtype), False, 0.0
+        self.levels: list[Level] = []
         while True:
-            coarsened = _coarsened(size, periodic, steps, values)
+            statistics = CPU.core.Grid(size, periodic, (False,) * 3, steps).statistics(values)
+            if not self.levels:
+                self.singular = statistics["row_sum"] <= _ROUNDING * len(values) * statistics["largest"]
+                self.norm = statistics["norm"]
+            coarsened = _coarsened(size, periodic, steps, statistics["coupling"])
             grid = CPU.core.Grid(size, periodic, coarsened, steps)
-            center = steps.index((0, 0, 0))
-            level = Level(grid, tuple(size), _rounded(values, center, self.dtype), coarsened)
-            level.polynomial = _polynomial(smoother, values, center)
+            rounded = np.empty(values.shape, self.dtype)
+            grid.rounded(values, rounded)
+            level = Level(grid, tuple(size), rounded, coarsened, polynomial=_polynomial(smoother, statistics["bound"]))
             self.levels.append(level)
             if not any(coarsened) or prod(size) <= _SMALL:
                 break
@@ -66,8 +70,9 @@ class Hierarchy:
             coarse = np.empty((27, prod(grid.coarse_size)))
             present = grid.galerkin(values, weights, coarse)
             level.weights = weights.astype(self.dtype)
-            steps = [(c // 9 - 1, c // 3 % 3 - 1, c % 3 - 1) for c in range(27) if present[c] or c == 13]
-            values = np.ascontiguousarray(coarse[[c for c in range(27) if present[c] or c == 13]])
+            stored = [c for c in range(27) if present[c] or c == 13]
+            steps = [(c // 9 - 1, c // 3 % 3 - 1, c % 3 - 1) for c in stored]
+            values = coarse if len(stored) == 27 else coarse[stored]
             size = grid.coarse_size
         self.inverse = _inverse(_dense(size, steps, values), self.singular).astype(self.dtype)
 
@@ -108,37 +113,28 @@ def _periodic(size: Sequence[int], coefficients: dict[Step, NDArray[Any]]) -> tu
 
 
 def _coarsened(
-    size: Sequence[int], periodic: Sequence[bool], steps: Sequence[Step], values: NDArray[Any]
+    size: Sequence[int], periodic: Sequence[bool], steps: Sequence[Step], sums: Sequence[float]
 ) -> tuple[bool, ...]:
-    """Return which axes are coarsened: those that are long enough, and not coupled weakly."""
-    sums = np.abs(values).sum(axis=1)
+    """Return which axes are coarsened: those that are long enough, and not coupled weakly.
+
+    `sums` are those of the absolute values on each diagonal.
+    """
     coupling = [sum(total for step, total in zip(steps, sums, strict=True) if step[axis]) for axis in range(3)]
     able = [n > (4 if around else 3) for n, around in zip(size, periodic, strict=True)]
     most = max((c for c, can in zip(coupling, able, strict=True) if can), default=0)
     return tuple(can and c >= _WEAK * most and c > 0 for c, can in zip(coupling, able, strict=True))
 
 
-def _rounded(values: NDArray[np.float64], center: int, dtype: np.dtype) -> NDArray[Any]:
-    """Return the coefficients in another type; the main diagonal such that the sums of the rows stay what they are."""
-    if dtype == np.float64:
-        return values
-    rounded = values.astype(dtype)
-    others = rounded.sum(axis=0, dtype=np.float64) - rounded[center]
-    rounded[center] = values.sum(axis=0) - others
-    return rounded
-
-
-def _polynomial(smoother: str, values: NDArray[np.float64], center: int) -> tuple[float, float]:
-    """Return the coefficients of the smoother."""
-    diagonal = np.where(values[center] == 0, 1, values[center])
-    high = min(float((np.abs(values).sum(axis=0) / np.abs(diagonal)).max()), 4.0)
+def _polynomial(smoother: str, bound: float) -> tuple[float, float]:
+    """Return the coefficients of the smoother; `bound` is one of the eigenvalues of D^-1 A."""
+    high = min(bound, _HIGHEST)
     if smoother == "jacobi":
         omega = 4 / 3 / high if high else 1.0
         return 2 * omega, -omega * omega
     low = high / 4
-    center_, half = (high + low) / 2, (high - low) / 2
-    tau = 2 * center_**2 / half**2 - 1
-    return 4 * center_ / (half**2 * tau), -2 / (half**2 * tau)
+    middle, half = (high + low) / 2, (high - low) / 2
+    tau = 2 * middle**2 / half**2 - 1
+    return 4 * middle / (half**2 * tau), -2 / (half**2 * tau)
 
 
 def _inverse(A: NDArray[np.float64], singular: bool) -> NDArray[Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from threading import RLock
 from typing import Any
@@ -89,7 +90,7 @@ class Multigrid(LinearOperator):
         self.levels = [self._report(level) for level in self._hierarchy.levels]
         self.nbytes = sum(level.nbytes for level in self.levels)
         self._multiply = plan_matvec(A)
-        self._norm = float(sum(abs(values) for values in coefficients.values()).max()) if prod(self.grid) else 0.0
+        self._norm = self._hierarchy.norm
         self.seconds = time.perf_counter() - began
 
     def _report(self, level: Level) -> LevelReport:
@@ -411,8 +412,20 @@ def _check(coefficients: dict[grids.Step, Any]) -> None:
     if not (center > 0).all():
         raise ValueError("multigrid: the main diagonal of A has elements that are not positive")
     for step, values in coefficients.items():
-        back = tuple(-s for s in step)
-        other = coefficients.get(back)
-        moved = None if other is None else np.roll(other, back, axis=tuple(range(values.ndim)))
-        if moved is None or not np.allclose(values, moved, rtol=1e-10, atol=0):
+        if step <= tuple(-s for s in step):
+            continue
+        other = coefficients.get(tuple(-s for s in step))
+        if other is None or not all(_equal(values[here], other[there]) for here, there in _shifted(step)):
             raise ValueError("multigrid: A is not symmetric; use M=ds.factorized(...) or PyAMG")
+
+
+def _shifted(step: grids.Step) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+    """Yield the parts of a grid, and where they are after a step, also over the ends of the axes."""
+    axes = {0: [(slice(None), slice(None))], 1: [(slice(None, -1), slice(1, None)), (slice(-1, None), slice(None, 1))]}
+    axes[-1] = [(to, of) for of, to in axes[1]]
+    for pairs in product(*(axes[s] for s in step)):
+        yield tuple(of for of, _ in pairs), tuple(to for _, to in pairs)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return np.array_equal(a, b) or np.allclose(a, b, rtol=1e-10, atol=0)

@@ -22,6 +22,14 @@ using Values = py::array_t<T, py::array::c_style>;
 template <class T>
 void bind_cycle(py::class_<Grid>& grid) {
   grid.def(
+      "rounded",
+      [](const Grid& g, const Values<double>& a, Values<T> result) {
+        T* to = result.mutable_data();
+        const Entry entry(0);
+        multigrid::rounded(g, a.data(), to);
+      },
+      "a"_a.noconvert(), "result"_a.noconvert());
+  grid.def(
       "descend",
       [](const Grid& g, const Values<T>& a, const Values<T>& w, T a1, T a2, const Values<T>& b, Values<T> x,
          Values<T> coarse) {
@@ -78,6 +86,18 @@ void bind_multigrid(py::module_& m) {
         return multigrid::galerkin(g, a.data(), w.data(), to);
       },
       "a"_a.noconvert(), "w"_a.noconvert(), "coarse"_a.noconvert());
+  grid.def(
+      "statistics",
+      [](const Grid& g, const Values<double>& a) {
+        multigrid::Statistics found;
+        {
+          const Entry entry(0);
+          found = multigrid::statistics(g, a.data());
+        }
+        return py::dict("largest"_a = found.largest, "row_sum"_a = found.row_sum, "norm"_a = found.norm,
+                        "bound"_a = found.bound, "coupling"_a = found.coupling);
+      },
+      "a"_a.noconvert());
   bind_cycle<float>(grid);
   bind_cycle<double>(grid);
 }

@@ -10,6 +10,20 @@
 
 namespace diagsparse::multigrid {
 
+// What the set-up has to know of the coefficients.
+struct Statistics {
+  double largest, row_sum;       // absolute values: the largest coefficient, and the largest sum of a row
+  double norm;                   // the largest sum of absolute values in a row
+  double bound;                  // of the eigenvalues of D^-1 A: the largest sum of absolute values in one of its rows
+  std::vector<double> coupling;  // the sum of absolute values on each diagonal
+};
+Statistics statistics(const Grid& grid, const double* coefficients);
+
+// The coefficients in another type, with a main diagonal such that the sums of the rows stay what they are: they may be
+// many orders of magnitude smaller than the coefficients, and determine the smallest eigenvalues.
+template <class T>
+void rounded(const Grid& grid, const double* coefficients, T* result);
+
 // The weights of interpolation, for all targets and coarse points. A point between two coarse points has the value that
 // solves its row, after the coefficients of the other axes are added up; the points between these follow from them. So
 // constants are interpolated exactly where a row adds up to zero, and jumps of coefficients are respected.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "cpu/multigrid.hpp"
 #include "cpu/parallel.hpp"
@@ -117,7 +118,79 @@ std::array<int, 27> positions(const std::vector<Step>& steps) {
   return at;
 }
 
+// Calls f(first, last) for ranges of points that do not depend on the number of threads.
+template <class F>
+void for_points(const Grid& grid, const F& f) {
+  constexpr int64 range = 1 << 14;
+  const int64 n = grid.points(), tasks = (n + range - 1) / range;
+  parallel_for(tasks, 4 * n * static_cast<int64>(grid.steps.size()),
+               [&](int64 task) { f(task, task * range, std::min(n, (task + 1) * range)); });
+}
+
 }  // namespace
+
+Statistics statistics(const Grid& grid, const double* coefficients) {
+  const int64 n = grid.points();
+  const std::size_t count = grid.steps.size();
+  std::vector<Statistics> parts((n + (1 << 14) - 1) >> 14);
+  const double* center = coefficients + grid.center() * n;
+  for_points(grid, [&](int64 task, int64 first, int64 last) {
+    std::vector<double> sums(last - first), absolutes(last - first);
+    Statistics part{0, 0, 0, 0, std::vector<double>(count)};
+    for (std::size_t s = 0; s < count; ++s) {
+      const double* a = coefficients + static_cast<int64>(s) * n + first;
+      double coupling = 0, largest = part.largest;
+      for (int64 i = 0; i < last - first; ++i) {
+        const double size = std::abs(a[i]);
+        sums[i] += a[i];
+        absolutes[i] += size;
+        coupling += size;
+        largest = std::max(largest, size);
+      }
+      part.coupling[s] = coupling;
+      part.largest = largest;
+    }
+    for (int64 i = 0; i < last - first; ++i) {
+      const double d = std::abs(center[first + i]);
+      part.row_sum = std::max(part.row_sum, std::abs(sums[i]));
+      part.norm = std::max(part.norm, absolutes[i]);
+      if (d > 0) part.bound = std::max(part.bound, absolutes[i] / d);
+    }
+    parts[task] = std::move(part);
+  });
+  Statistics all{0, 0, 0, 0, std::vector<double>(count)};
+  for (const Statistics& part : parts) {
+    all.largest = std::max(all.largest, part.largest);
+    all.row_sum = std::max(all.row_sum, part.row_sum);
+    all.norm = std::max(all.norm, part.norm);
+    all.bound = std::max(all.bound, part.bound);
+    for (std::size_t s = 0; s < count; ++s) all.coupling[s] += part.coupling[s];
+  }
+  return all;
+}
+
+template <class T>
+void rounded(const Grid& grid, const double* coefficients, T* result) {
+  const int64 n = grid.points();
+  const int center = grid.center();
+  for_points(grid, [&](int64, int64 first, int64 last) {
+    std::vector<double> others(last - first);
+    for (std::size_t s = 0; s < grid.steps.size(); ++s) {
+      const double* a = coefficients + static_cast<int64>(s) * n + first;
+      T* to = result + static_cast<int64>(s) * n + first;
+      if (static_cast<int>(s) == center) continue;
+      for (int64 i = 0; i < last - first; ++i) {
+        to[i] = static_cast<T>(a[i]);
+        others[i] += a[i] - static_cast<double>(to[i]);  // what is lost
+      }
+    }
+    const double* a = coefficients + center * n + first;
+    T* to = result + center * n + first;
+    for (int64 i = 0; i < last - first; ++i) to[i] = static_cast<T>(a[i] + others[i]);
+  });
+}
+template void rounded(const Grid&, const double*, float*);
+template void rounded(const Grid&, const double*, double*);
 
 void interpolation(const Grid& grid, const double* coefficients, double* weights) {
   const std::vector<Step> targets = grid.targets();

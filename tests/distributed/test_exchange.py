@@ -9,7 +9,7 @@ from every_process import integers
 
 import diagsparse as ds
 from diagsparse import distributed
-from diagsparse._distributed import files
+from diagsparse._distributed import files, rows
 from diagsparse._distributed.deep_halo import Window
 from diagsparse._distributed.exchange import MpiExchange, Selection
 from diagsparse._distributed.plan import Piece
@@ -150,6 +150,30 @@ def test_an_error_at_the_process_that_distributes_a_matrix(ranks, monkeypatch):
             distributed.from_global(ds.gallery.tridiagonal(100) if comm.rank == 1 else None, comm=comm, root=1)
 
     ranks(3, run)
+
+
+def test_memory_for_the_rows_of_others_is_forecast(ranks, monkeypatch):
+    """All processes raise if one of them has too little."""
+    forecast = []
+
+    def scarce(nbytes, what, temporary):
+        forecast.append((nbytes, temporary))
+        if nbytes > 1000:
+            raise MemoryError(f"{what} would need {nbytes} bytes")
+
+    monkeypatch.setattr(rows, "require_free", scarce)
+
+    def run(comm):
+        ranges = [(0, 100), (100, 110), (110, 300)]
+        D = distributed.from_global(ds.gallery.tridiagonal(300), comm=comm, row_ranges=ranges)
+        assert (D @ D).shape == (300, 300)
+        wide = distributed.from_global(ds.gallery.banded(300, 40, 40, seed=0), comm=comm)
+        for call in (lambda: wide @ wide, lambda: wide.T):
+            with pytest.raises(MemoryError, match="of other processes would need"):
+                call()
+
+    ranks(3, run)
+    assert len(forecast) == 9 and all(nbytes == 2 * received for nbytes, received in forecast)
 
 
 def test_exits_inside_of_a_function(ranks):

@@ -12,6 +12,7 @@ from .._matrix.sparse_array import SparseArray
 from . import columns
 from .columns import local_matrix
 from .ranges import Partition, Ranges
+from .rows import sent
 
 _TAG = 7102
 
@@ -25,8 +26,8 @@ def transposed(comm: Any, local: SparseArray, rows: Partition, cols: Partition) 
     asked = cols.by_owner(Ranges.all(columns.needed(one, 0, one.shape[0]) for one in block))
     sends = {p for p, _ in asked if p != comm.rank}
     sources = [p for p, sent in enumerate(comm.alltoall([p in sends for p in range(comm.size)])) if sent]
-    requests = [comm.isend(_columns(block, cols.range(p)), p, _TAG) for p in sorted(sends)]
-    found = {p: comm.recv(source=p, tag=_TAG) for p in sources}
+    requests = sent(comm, {p: [_columns(block, cols.range(p))] for p in sends}, _TAG, "T: columns of other processes")
+    found = {p: comm.recv(source=p, tag=_TAG)[0] for p in sources}
     first, last = cols.range(comm.rank)
     found[comm.rank] = _columns(block, (first, last))
     for request in requests:

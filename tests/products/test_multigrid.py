@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import case, raises
+from cases import at_night, case, raises
 from scipy.sparse.linalg import cg, gmres, lobpcg
 
 import diagsparse as ds
@@ -223,6 +223,28 @@ def test_solutions(name):
             assert M.singular == (name in ("neumann", "periodic", "periodic in 3-D"))
 
 
+@pytest.mark.parametrize("seed", at_night(range(60), before=range(12)))
+def test_random_problems(seed):
+    """Any number of axes, sizes, boundaries, contrasts up to 10^7 and anisotropies up to 10^6."""
+    rng = np.random.default_rng(seed)
+    axes = int(rng.integers(1, 4))
+    shape = tuple(int(n) for n in rng.integers(3, {1: 400, 2: 60, 3: 18}[axes], axes))
+    spread = int(rng.integers(0, 7))
+    k = tuple(
+        10.0 ** rng.uniform(-spread / 2, spread / 2, shape) if rng.random() < 0.5 else 10.0 ** rng.uniform(-3, 3)
+        for _ in shape
+    )
+    boundaries = tuple(rng.choice(["dirichlet", "neumann", "periodic"]) for _ in shape)
+    A = ds.array(sp.csr_array(gallery.diffusion(shape, k, boundary=boundaries)), "hm")
+    M = ds.multigrid(A, shape, dtype=rng.choice(["float32", "float64"]), cycle=rng.choice(["V", "W"]))
+    assert M.singular == ("dirichlet" not in boundaries)
+    b = rng.standard_normal(A.shape[0])
+    b -= b.mean() if M.singular else 0
+    x = M.solve(b, tol=1e-8)
+    residual, size = np.abs(b - A @ x).max(), abs(A).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+    assert np.linalg.norm(b - A @ x) <= 1e-8 * np.linalg.norm(b) or residual <= 1e-14 * size
+
+
 def test_few_iterations():
     """The number of iterations hardly depends on the size, here or for coefficients that jump."""
     for k in (1.0, lambda y, x: np.where((y > 0.3) & (x > 0.4), 1000.0, 1.0)):
@@ -283,6 +305,8 @@ def test_formats_and_shapes():
     assert "20 x 31" in repr(M) and M.nbytes == sum(level.nbytes for level in M.levels)
     assert "level" in M.report() and "reduces errors to" in M.report()
     assert ds.multigrid(gallery.tridiagonal(10), 10).grid == (10,)
+    nothing = ds.multigrid(sp.csr_array((0, 0)))
+    assert nothing.solve(np.zeros(0)).shape == (0,) and nothing.convergence_factor() == 0
 
 
 def test_the_same_bits_for_any_number_of_threads():

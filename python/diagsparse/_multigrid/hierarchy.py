@@ -55,7 +55,8 @@ class Hierarchy:
         while True:
             statistics = CPU.core.Grid(size, periodic, (False,) * 3, steps).statistics(values)
             if not self.levels:
-                self.singular = statistics["row_sum"] <= _ROUNDING * len(values) * statistics["largest"]
+                tiny = _ROUNDING * len(values) * statistics["largest"]
+                self.singular = prod(size) > 0 and statistics["row_sum"] <= tiny
                 self.norm = statistics["norm"]
             coarsened = _coarsened(size, periodic, steps, statistics["coupling"])
             grid = CPU.core.Grid(size, periodic, coarsened, steps)
@@ -127,9 +128,9 @@ def _coarsened(
 
 def _polynomial(smoother: str, bound: float) -> tuple[float, float]:
     """Return the coefficients of the smoother; `bound` is one of the eigenvalues of D^-1 A."""
-    high = min(bound, _HIGHEST)
+    high = min(bound, _HIGHEST) or 1.0  # without points, there is no bound
     if smoother == "jacobi":
-        omega = 4 / 3 / high if high else 1.0
+        omega = 4 / 3 / high
         return 2 * omega, -omega * omega
     low = high / 4
     middle, half = (high + low) / 2, (high - low) / 2
@@ -142,7 +143,7 @@ def _inverse(A: NDArray[np.float64], singular: bool) -> NDArray[Any]:
     n = len(A)
     if not singular:
         return np.linalg.inv(A)
-    scale = float(np.trace(A)) / n / n if n else 1.0
+    scale = float(np.trace(A)) / n / n
     return np.linalg.inv(A + scale) - 1 / (scale * n * n)
 
 

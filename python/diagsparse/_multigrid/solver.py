@@ -380,7 +380,9 @@ def multigrid(
     wanted = a.dtype if dtype is None else np.dtype(dtype)
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"{who}: dtype={dtype!r}, expected float32 or float64")
-    memory.require_free(a.shape[0] * 8 * 60, f"{who}: the set-up")
+    count = len(a._format.occupied(a))
+    if count <= _MOST_DIAGONALS:  # otherwise it is no grid
+        memory.require_free(8 * a.shape[0] * (3 * count + 20), f"{who}: the set-up")
     return Multigrid(a, shape, smoother, cycle, wanted)
 
 

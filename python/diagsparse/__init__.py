@@ -20,7 +20,7 @@ from ._matrix.norms import norm
 from ._matrix.registry import formats
 from ._matrix.reordering import reordered
 from ._matrix.stacking import block_diag, hstack, vstack
-from ._multigrid.solver import multigrid
+from ._multigrid.setup import multigrid
 from ._products.batches import batch_array
 from ._products.chains import chebyshev_multiply, power_multiply, recurrence_multiply
 from ._products.forecasts import forecast, memory_report

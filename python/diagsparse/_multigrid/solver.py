@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
 from threading import RLock
 from typing import Any
@@ -14,19 +13,13 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from .._arrays.host_dense import as_numpy
-from .._backends import memory
 from .._backends.arguments import integer
-from .._backends.backend import CPU
-from .._matrix.convert import unpacked
-from .._matrix.operands import require_sparse
 from .._products.products import plan_matvec
 from .._show.display import human
-from . import grids
+from .grids import Step
 from .hierarchy import Hierarchy, Level
 
-_CYCLES = {"V": 1, "W": 2}
-_SMOOTHERS = ("chebyshev", "jacobi")
-_MOST_DIAGONALS = 125  # more than a grid of three axes has, also a periodic one
+CYCLES = {"V": 1, "W": 2}
 _INCONSISTENT = 1e-6
 
 
@@ -78,13 +71,13 @@ class Multigrid(LinearOperator):
         Time of the set-up.
     """
 
-    def __init__(self, A: Any, shape: Any, smoother: str, cycle: str, dtype: Any) -> None:
-        began = time.perf_counter()
+    def __init__(
+        self, A: Any, grid: tuple[int, ...], coefficients: dict[Step, Any], smoother: str, cycle: str, dtype: Any,
+        began: float,
+    ) -> None:  # fmt: skip
         self.cycle, self.smoother, self.cycle_dtype = cycle, smoother, np.dtype(dtype)
         super().__init__(A.dtype, A.shape)
-        self.grid, coefficients = _grid_of(A, shape)
-        _check(coefficients)
-        self._axes, self._lock = len(self.grid), RLock()
+        self.grid, self._axes, self._lock = grid, len(grid), RLock()
         self._hierarchy = Hierarchy(self.grid, coefficients, self.cycle_dtype, smoother)
         self.singular = self._hierarchy.singular
         self.levels = [self._report(level) for level in self._hierarchy.levels]
@@ -118,7 +111,7 @@ class Multigrid(LinearOperator):
         if not scale or not np.isfinite(scale):
             return out * (1.0 if np.isfinite(scale) else np.nan)
         with self._lock:
-            self._hierarchy.cycle((b / scale).astype(self.cycle_dtype), out, _CYCLES[self.cycle])
+            self._hierarchy.cycle((b / scale).astype(self.cycle_dtype), out, CYCLES[self.cycle])
         result = out.astype(np.result_type(out.dtype, b.dtype)) * scale
         return result - result.mean() if self.singular else result
 
@@ -175,14 +168,14 @@ class Multigrid(LinearOperator):
             if one is not None and (one.dtype.kind not in "biufc" or not np.isfinite(one).all()):
                 raise ValueError(f"multigrid.solve: {name} has elements that are not finite numbers")
         kind = np.result_type(self.dtype, given.dtype, *([] if start is None else [start.dtype]))
-        columns, starts = given.reshape(len(given), -1), None if start is None else start.reshape(len(given), -1)
+        shape = (len(given), prod(given.shape[1:]))
+        columns, starts = given.reshape(shape), None if start is None else start.reshape(shape)
         x = np.empty(columns.shape, kind)
-        for j in range(columns.shape[1]):
-            first = None if starts is None else starts[:, j]
-            parts = [columns[:, j].real, columns[:, j].imag] if kind.kind == "c" else [columns[:, j]]
-            firsts = [None] * 2 if first is None else [first.real, first.imag] if kind.kind == "c" else [first]
-            solved = [self._solved(p.astype(float), s, tol, maxiter) for p, s in zip(parts, firsts)]
-            x[:, j] = solved[0] if len(solved) == 1 else solved[0] + 1j * solved[1]
+        for part in ("real", "imag") if kind.kind == "c" else ("real",):
+            for j in range(columns.shape[1]):
+                first = None if starts is None else getattr(starts, part)[:, j]
+                right = getattr(columns, part)[:, j].astype(float)
+                getattr(x, part)[:, j] = self._solved(right, first, tol, maxiter)
         return x.reshape(given.shape)
 
     def _solved(self, b: Any, x0: Any, tol: float, maxiter: int) -> Any:
@@ -296,138 +289,3 @@ class Multigrid(LinearOperator):
             f"<multigrid for a grid of {grid} points: {len(self.levels)} levels, {self.cycle} cycles in "
             f"{self.cycle_dtype}, {human(self.nbytes)}>"
         )
-
-
-def multigrid(
-    A: Any,
-    shape: int | Sequence[int] | None = None,
-    *,
-    smoother: str = "chebyshev",
-    cycle: str = "V",
-    dtype: Any = None,
-) -> Multigrid:
-    """Set up multigrid for a symmetric positive definite matrix of a grid, such as a diffusion equation.
-
-    It solves systems in a time proportional to the number of unknowns, where direct solvers fill up and the iterations
-    of conjugate gradients become many.
-
-    Parameters
-    ----------
-    A : sparse matrix (ours or SciPy's), shape (n, n)
-        Each row is a point of a grid of 1 to 3 axes, in C order, and is coupled to neighbouring points only, also
-        diagonally: stencils of 3, 5, 7, 9 and 27 points. Axes may be periodic. The matrix is real, symmetric and
-        positive definite, or singular with constants as its null space.
-    shape : int or tuple of int, optional
-        The grid. By default it is found from the offsets of the diagonals.
-    smoother : {"chebyshev", "jacobi"}
-        What is done on each level before and after the next one: a Chebyshev polynomial of degree 2, or two steps of
-        the damped Jacobi method.
-    cycle : {"V", "W"}
-        "W" visits each level twice as often as the one above it. It takes longer and converges in fewer iterations,
-        for example if coefficients jump at corners.
-    dtype : {"float32", "float64"}, optional
-        Type of the cycles. By default float64, or float32 if A is. Cycles in float32 take half of the memory and up to
-        half of the time, and `solve` is as accurate.
-
-    Returns
-    -------
-    Multigrid
-        A `scipy.sparse.linalg.LinearOperator`, with ``M.solve(b)``; one cycle is ``M @ b``.
-
-    Raises
-    ------
-    ValueError
-        If A is not square, does not belong to a grid or to one of the given shape, is not symmetric, or its main
-        diagonal is not positive; for such matrices, use PyAMG, whose hierarchies can be computed with our matrices. Or
-        if A is on a GPU.
-    TypeError
-        If A is complex, or is no sparse matrix.
-    MemoryError
-        If the levels do not fit.
-
-    Notes
-    -----
-    Each level is a matrix of diagonals. The next one has every second point of the axes along which points are strongly
-    coupled. Interpolation depends on the coefficients (J. E. Dendy, *Black box multigrid*, J. Comput. Phys. 48, 366,
-    1982), and the matrix of the next level is the product of restriction, matrix and interpolation. The smallest matrix
-    is inverted. The set-up takes as long as some cycles.
-
-    A result has the same bits for any number of threads.
-
-    Examples
-    --------
-    >>> import numpy as np, diagsparse as ds
-    >>> A = ds.hm_array(ds.gallery.diffusion((200, 300), lambda y, x: np.where(x < y, 1, 1000)))
-    >>> M = ds.multigrid(A)
-    >>> M.grid, [level.shape for level in M.levels]
-    ((200, 300), [(200, 300), (100, 150), (50, 75), (25, 38), (13, 19)])
-    >>> x = M.solve(np.ones(60000))
-    >>> from scipy.sparse.linalg import cg
-    >>> cg(A, np.ones(60000), M=M, rtol=1e-8)[1]
-    0
-    """
-    who = "multigrid"
-    a = unpacked(require_sparse(A, who, "A"))
-    if a._backend is not CPU:
-        raise ValueError(f"{who}: A is on {a.device}, expected a matrix on the CPU: use A.to('cpu')")
-    if a.shape[0] != a.shape[1]:
-        raise ValueError(f"{who}: A is {a!r}; expected a square matrix")
-    if a.dtype.kind == "c" or a.dtype.itemsize < 4:
-        raise TypeError(f"{who}: A is {a.dtype}, expected float32 or float64")
-    for name, value, known in (("smoother", smoother, _SMOOTHERS), ("cycle", cycle, tuple(_CYCLES))):
-        if value not in known:
-            raise ValueError(f"{who}: {name}={value!r}, expected one of {', '.join(known)}")
-    wanted = a.dtype if dtype is None else np.dtype(dtype)
-    if wanted not in (np.float32, np.float64):
-        raise ValueError(f"{who}: dtype={dtype!r}, expected float32 or float64")
-    count = len(a._format.occupied(a))
-    if count <= _MOST_DIAGONALS:  # otherwise it is no grid
-        memory.require_free(8 * a.shape[0] * (3 * count + 20), f"{who}: the set-up")
-    return Multigrid(a, shape, smoother, cycle, wanted)
-
-
-def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], dict[grids.Step, Any]]:
-    """Return the shape of the grid and the coefficients; raise ValueError if there is no such grid."""
-    offsets = A._format.occupied(A)
-    few = len(offsets) <= _MOST_DIAGONALS
-    diagonals: Any = A.asformat("hm") if few else None
-    if shape is not None:
-        sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-        grid = tuple(integer(size, "multigrid: shape") for size in sizes)
-        if not 1 <= len(grid) <= 3 or prod(grid) != A.shape[0] or min(grid) < 1:
-            raise ValueError(f"multigrid: shape={grid}, expected 1 to 3 axes with {A.shape[0]} points in all")
-        if few and (found := grids.coefficients(diagonals, grid)) is not None:
-            return grid, found
-        raise ValueError(f"multigrid: A has elements that couple points of the grid {grid} that are not neighbours")
-    if few and (guess := grids.shape_of(diagonals)) is not None:
-        return guess
-    what = f"{len(offsets)} diagonals" if len(offsets) > 12 else f"offsets {sorted(map(int, offsets))}"
-    raise ValueError(
-        f"multigrid: A has {what}, which are no steps to neighbours on a grid of 1 to 3 axes; give its shape=, or use "
-        "PyAMG, whose hierarchies can be computed with our matrices"
-    )
-
-
-def _check(coefficients: dict[grids.Step, Any]) -> None:
-    """Raise ValueError unless the matrix is symmetric, with a positive main diagonal."""
-    center = coefficients[(0,) * len(next(iter(coefficients)))]
-    if not (center > 0).all():
-        raise ValueError("multigrid: the main diagonal of A has elements that are not positive")
-    for step, values in coefficients.items():
-        if step <= tuple(-s for s in step):
-            continue
-        other = coefficients.get(tuple(-s for s in step))
-        if other is None or not all(_equal(values[here], other[there]) for here, there in _shifted(step)):
-            raise ValueError("multigrid: A is not symmetric; use M=ds.factorized(...) or PyAMG")
-
-
-def _shifted(step: grids.Step) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-    """Yield the parts of a grid, and where they are after a step, also over the ends of the axes."""
-    axes = {0: [(slice(None), slice(None))], 1: [(slice(None, -1), slice(1, None)), (slice(-1, None), slice(None, 1))]}
-    axes[-1] = [(to, of) for of, to in axes[1]]
-    for pairs in product(*(axes[s] for s in step)):
-        yield tuple(of for of, _ in pairs), tuple(to for _, to in pairs)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return np.array_equal(a, b) or np.allclose(a, b, rtol=1e-10, atol=0)

@@ -74,16 +74,22 @@ struct Pair {
   int step;
 };
 
-// The pairs of all coarse points on an axis, for each t, o and u. Those of an axis of x are empty if there are none.
+// Consecutive coarse points, from `first` to `last` - 1, whose pairs are consecutive, too.
+struct Run {
+  int64 first, last;
+  Pair pair;  // of the first one
+};
+
+// The pairs of all coarse points on an axis, for each t, o and u.
 class Pairs {
  public:
   Pairs(const Grid& grid, int axis) : axis_(axis) {
-    const int64 size = grid.coarse_size()[axis];
+    const int64 size = grid.coarse_size()[axis], apart = grid.coarsened[axis] ? 2 : 1;
     for (int t = -1; t <= 1; ++t) {
       for (int o = -1; o <= 1; ++o) {
         for (int u = -1; u <= 1; ++u) {
           std::vector<Pair>& pairs = all_[(t + 1) * 9 + (o + 1) * 3 + u + 1];
-          bool any = false;
+          std::vector<Run>& runs = runs_[(t + 1) * 9 + (o + 1) * 3 + u + 1];
           for (int64 at = 0; at < size; ++at) {
             Pair pair{grid.fine(axis, at, t), -1, 0};
             if (pair.fine >= 0) {
@@ -93,11 +99,13 @@ class Pairs {
             if (pair.coarse >= 0) {
               const int64 step = pair.coarse - at;
               pair.step = static_cast<int>(step > 1 ? step - size : step < -1 ? step + size : step);
-              any = true;
+              const bool goes_on = !runs.empty() && runs.back().last == at && pairs.back().step == pair.step &&
+                                   pairs.back().coarse + 1 == pair.coarse && pairs.back().fine + apart == pair.fine;
+              if (goes_on) runs.back().last = at + 1;
+              else runs.push_back({at, at + 1, pair});
             }
             pairs.push_back(pair);
           }
-          if (axis == 2 && !any) pairs.clear();
         }
       }
     }
@@ -105,10 +113,14 @@ class Pairs {
   const std::vector<Pair>& at(const Step& t, const Step& o, const Step& u) const {
     return all_[(t[axis_] + 1) * 9 + (o[axis_] + 1) * 3 + u[axis_] + 1];
   }
+  const std::vector<Run>& runs(const Step& t, const Step& o, const Step& u) const {
+    return runs_[(t[axis_] + 1) * 9 + (o[axis_] + 1) * 3 + u[axis_] + 1];
+  }
 
  private:
   int axis_;
   std::array<std::vector<Pair>, 27> all_;
+  std::array<std::vector<Run>, 27> runs_;
 };
 
 std::array<int, 27> positions(const std::vector<Step>& steps) {
@@ -116,6 +128,12 @@ std::array<int, 27> positions(const std::vector<Step>& steps) {
   at.fill(-1);
   for (std::size_t s = 0; s < steps.size(); ++s) at[code(steps[s])] = static_cast<int>(s);
   return at;
+}
+
+// sums[x] += w[x] a[Stride x] v[x].
+template <int Stride>
+void add_products(double* __restrict__ sums, const double* w, const double* a, const double* v, int64 count) {
+  for (int64 x = 0; x < count; ++x) sums[x] += w[x] * a[Stride * x] * v[x];
 }
 
 // Calls f(first, last) for ranges of points that do not depend on the number of threads.
@@ -239,13 +257,14 @@ std::vector<bool> galerkin(const Grid& grid, const double* coefficients, const d
         for (const Step& u : from) {
           const Pair& in_z = pairs[0].at(t, o, u)[z];
           const Pair& in_y = pairs[1].at(t, o, u)[y];
-          const auto& in_x = pairs[2].at(t, o, u);
-          if (in_z.coarse < 0 || in_y.coarse < 0 || in_x.empty()) continue;
+          if (in_z.coarse < 0 || in_y.coarse < 0) continue;
           const double* v = of(u, in_z.coarse * size[1] + in_y.coarse);
           double* sums = coarse + code({in_z.step, in_y.step, 0}) * count + line * size[2];
-          for (int64 x = 0; x < size[2]; ++x) {
-            const Pair& pair = in_x[x];
-            if (pair.coarse >= 0) sums[pair.step * count + x] += w[x] * a[pair.fine] * v[pair.coarse];
+          for (const Run& run : pairs[2].runs(t, o, u)) {
+            const auto& [fine, next, step] = run.pair;
+            double* to = sums + step * count + run.first;
+            if (grid.coarsened[2]) add_products<2>(to, w + run.first, a + fine, v + next, run.last - run.first);
+            else add_products<1>(to, w + run.first, a + fine, v + next, run.last - run.first);
           }
         }
       }

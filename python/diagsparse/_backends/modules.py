@@ -182,6 +182,7 @@ class Grid(Protocol):
     """A level of multigrid; its arrays have one value for each point, those of the next level one for each of its."""
 
     size: tuple[int, int, int]
+    coarsened: tuple[bool, bool, bool]
     steps: list[tuple[int, int, int]]
     coarse_size: tuple[int, int, int]
     targets: list[tuple[int, int, int]]

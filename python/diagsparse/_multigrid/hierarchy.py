@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -19,25 +18,33 @@ _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, 
 _ROUNDING = 1e-13  # of the sum of a row, as a fraction of its elements
 
 
-@dataclass
 class Level:
-    """A matrix on a grid, the interpolation from the next level, and the vectors of a cycle."""
+    """A matrix on a grid, the interpolation from the next level, and the vectors of a cycle.
 
-    grid: Any
-    shape: tuple[int, ...]
-    coefficients: NDArray[Any]
-    coarsened: tuple[bool, ...]
-    weights: NDArray[Any] | None = None
-    polynomial: tuple[float, float] = (0.0, 0.0)
+    Attributes
+    ----------
+    grid : Grid
+        Native: the shape, the axes that are coarsened, and the operations.
+    coefficients : ndarray, shape (steps, points)
+        The diagonals.
+    polynomial : (float, float)
+        The smoother.
+    weights : ndarray, shape (targets, coarse points)
+        The interpolation; empty on the coarsest level.
+    b, e : ndarray
+        Right-hand side and solution of a cycle; empty on the finest level, which has those of its caller.
+    x : ndarray
+        The solution before the coarser levels correct it; empty on the coarsest level.
+    """
 
-    def __post_init__(self) -> None:
-        self.b, self.x, self.e = (np.zeros(prod(self.shape), self.coefficients.dtype) for _ in range(3))
+    def __init__(self, grid: Any, coefficients: NDArray[Any], polynomial: tuple[float, float]) -> None:
+        self.grid, self.coefficients, self.polynomial = grid, coefficients, polynomial
+        self.weights = self.b = self.e = self.x = np.empty(0, coefficients.dtype)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = [self.coefficients, self.b, self.x, self.e, *([] if self.weights is None else [self.weights])]
-        return sum(one.nbytes for one in arrays)
+        return sum(one.nbytes for one in (self.coefficients, self.weights, self.b, self.e, self.x))
 
 
 class Hierarchy:
@@ -55,17 +62,19 @@ class Hierarchy:
         while True:
             statistics = CPU.core.Grid(size, periodic, (False,) * 3, steps).statistics(values)
             if not self.levels:
-                tiny = _ROUNDING * len(values) * statistics["largest"]
-                self.singular = prod(size) > 0 and statistics["row_sum"] <= tiny
                 self.norm = statistics["norm"]
+                self.singular = prod(size) > 0 and statistics["row_sum"] <= _ROUNDING * self.norm
             coarsened = _coarsened(size, periodic, steps, statistics["coupling"])
             grid = CPU.core.Grid(size, periodic, coarsened, steps)
             rounded = np.empty(values.shape, self.dtype)
             grid.rounded(values, rounded)
-            level = Level(grid, tuple(size), rounded, coarsened, polynomial=_polynomial(smoother, statistics["bound"]))
+            level = Level(grid, rounded, _polynomial(smoother, statistics["bound"]))
+            if self.levels:
+                level.b, level.e = np.zeros((2, prod(size)), self.dtype)
             self.levels.append(level)
             if not any(coarsened) or prod(size) <= _SMALL:
                 break
+            level.x = np.zeros(prod(size), self.dtype)
             weights = np.empty((len(grid.targets), prod(grid.coarse_size)))
             grid.interpolation(values, weights)
             coarse = np.empty((27, prod(grid.coarse_size)))

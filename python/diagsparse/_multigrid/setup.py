@@ -50,8 +50,8 @@ def multigrid(
         "W" visits each level twice as often as the one above it. It takes longer and converges in fewer iterations,
         for example if coefficients jump at corners.
     dtype : {"float32", "float64"}, optional
-        Type of the cycles. By default float64, or float32 if A is. Cycles in float32 take half of the memory and up to
-        half of the time, and `solve` is as accurate.
+        Type of the cycles. By default float64, or float32 if A is. Cycles in float32 take half of the memory and
+        less time, and `solve` is as accurate.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def _check(coefficients: dict[grids.Step, Any]) -> None:
             continue
         other = coefficients.get(tuple(-s for s in step))
         if other is None or not all(_equal(values[here], other[there]) for here, there in _shifted(step)):
-            raise ValueError("multigrid: A is not symmetric; use M=ds.factorized(...) or PyAMG")
+            raise ValueError("multigrid: A is not symmetric, expected a symmetric matrix; for others, use ds.solve")
 
 
 def _shifted(step: grids.Step) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:

@@ -83,14 +83,13 @@ class Multigrid(LinearOperator):
         self.levels = [self._report(level) for level in self._hierarchy.levels]
         self.nbytes = sum(level.nbytes for level in self.levels)
         self._multiply = plan_matvec(A)
-        self._norm = self._hierarchy.norm
         self.seconds = time.perf_counter() - began
 
     def _report(self, level: Level) -> LevelReport:
         def own(triple: Sequence[Any]) -> tuple[Any, ...]:
             return tuple(triple[axis] for axis in {1: (2,), 2: (0, 2), 3: (0, 1, 2)}[self._axes])
 
-        return LevelReport(own(level.shape), len(level.coefficients), own(level.coarsened), level.nbytes)
+        return LevelReport(own(level.grid.size), len(level.coefficients), own(level.grid.coarsened), level.nbytes)
 
     # ---- one cycle --------------------------------------------------------------------------------
     def _matvec(self, b: Any) -> Any:
@@ -141,7 +140,8 @@ class Multigrid(LinearOperator):
             If the residual is larger than `tol` after the iterations, and not as small as rounding allows; or if the
             matrix is singular and the elements of b do not add up to zero, so that there is no solution.
         ValueError, TypeError
-            If the shape of `b` or `x0` does not fit, or they have values that are not numbers or not finite.
+            If the shape of `b` or `x0` does not fit, they have values that are not numbers or not finite, or `tol` or
+            `maxiter` is negative.
 
         Notes
         -----
@@ -164,6 +164,8 @@ class Multigrid(LinearOperator):
         if start is not None and start.shape != given.shape:
             raise ValueError(f"multigrid.solve: x0 has shape {start.shape}, expected that of b, {given.shape}")
         maxiter = integer(maxiter, "multigrid.solve: maxiter")
+        if not tol >= 0 or maxiter < 0:
+            raise ValueError(f"multigrid.solve: tol={tol}, maxiter={maxiter}, expected numbers >= 0")
         for name, one in (("b", given), ("x0", start)):
             if one is not None and (one.dtype.kind not in "biufc" or not np.isfinite(one).all()):
                 raise ValueError(f"multigrid.solve: {name} has elements that are not finite numbers")
@@ -175,10 +177,10 @@ class Multigrid(LinearOperator):
             for j in range(columns.shape[1]):
                 first = None if starts is None else getattr(starts, part)[:, j]
                 right = getattr(columns, part)[:, j].astype(float)
-                getattr(x, part)[:, j] = self._solved(right, first, tol, maxiter)
+                getattr(x, part)[:, j] = self._solved(right, first, tol, maxiter, np.finfo(kind).eps)
         return x.reshape(given.shape)
 
-    def _solved(self, b: Any, x0: Any, tol: float, maxiter: int) -> Any:
+    def _solved(self, b: Any, x0: Any, tol: float, maxiter: int, eps: float) -> Any:
         scale = float(np.abs(b).max(initial=0.0))  # inner products must not overflow or vanish
         if not scale:
             return np.zeros(len(b))
@@ -194,11 +196,11 @@ class Multigrid(LinearOperator):
             iterations += count
             before, residual = error, b - self._multiply(x)
             error = float(np.linalg.norm(residual))
-            if self._at_rounding(x, b, residual):
+            if self._at_rounding(x, b, residual, eps):
                 break
             if not error < before:
                 raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "does not become smaller"))
-        if error > tol * size and not self._at_rounding(x, b, residual):
+        if error > tol * size and not self._at_rounding(x, b, residual, eps):
             raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "is still larger"))
         return scale * (x - x.mean() if self.singular else x)
 
@@ -208,10 +210,10 @@ class Multigrid(LinearOperator):
             f'{tol:.2g}; cycle="W" converges faster where coefficients jump'
         )
 
-    def _at_rounding(self, x: Any, b: Any, residual: Any) -> bool:
+    def _at_rounding(self, x: Any, b: Any, residual: Any, eps: float) -> bool:
         """Whether the backward error is at the level of rounding errors."""
-        bound = self._norm * np.abs(x).max(initial=0.0) + np.abs(b).max(initial=0.0)
-        return bool(np.abs(residual).max(initial=0.0) <= 16 * np.finfo(self.dtype).eps * bound)
+        bound = self._hierarchy.norm * np.abs(x).max(initial=0.0) + np.abs(b).max(initial=0.0)
+        return bool(np.abs(residual).max(initial=0.0) <= 16 * eps * bound)
 
     def _consistent(self, b: Any, size: float, scale: float) -> Any:
         """Return b without its mean, which is due to rounding; raise LinAlgError if it is larger."""

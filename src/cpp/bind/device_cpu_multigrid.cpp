@@ -67,6 +67,7 @@ void bind_multigrid(py::module_& m) {
       py::init([](std::array<int64, 3> size, std::array<bool, 3> periodic, std::array<bool, 3> coarsened,
                   std::vector<multigrid::Step> steps) { return Grid{size, periodic, coarsened, std::move(steps)}; }));
   grid.def_readonly("size", &Grid::size);
+  grid.def_readonly("coarsened", &Grid::coarsened);
   grid.def_readonly("steps", &Grid::steps);
   grid.def_property_readonly("coarse_size", &Grid::coarse_size);
   grid.def_property_readonly("targets", &Grid::targets);
@@ -94,8 +95,8 @@ void bind_multigrid(py::module_& m) {
           const Entry entry(0);
           found = multigrid::statistics(g, a.data());
         }
-        return py::dict("largest"_a = found.largest, "row_sum"_a = found.row_sum, "norm"_a = found.norm,
-                        "bound"_a = found.bound, "coupling"_a = found.coupling);
+        return py::dict("row_sum"_a = found.row_sum, "norm"_a = found.norm, "bound"_a = found.bound,
+                        "coupling"_a = found.coupling);
       },
       "a"_a.noconvert());
   bind_cycle<float>(grid);

@@ -30,6 +30,14 @@ constexpr Step kCenter{0, 0, 0};
 inline int code(const Step& s) { return (s[0] + 1) * 9 + (s[1] + 1) * 3 + s[2] + 1; }
 inline Step step_of(int code) { return {code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1}; }
 
+// The position of each step in a list, by its number, or -1.
+inline std::array<int, 27> positions(const std::vector<Step>& steps) {
+  std::array<int, 27> at;
+  at.fill(-1);
+  for (std::size_t s = 0; s < steps.size(); ++s) at[code(steps[s])] = static_cast<int>(s);
+  return at;
+}
+
 struct Grid {
   std::array<int64, 3> size;
   std::array<bool, 3> periodic;

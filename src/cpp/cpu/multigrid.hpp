@@ -12,7 +12,7 @@ namespace diagsparse::multigrid {
 
 // What the set-up has to know of the coefficients.
 struct Statistics {
-  double largest, row_sum;       // absolute values: the largest coefficient, and the largest sum of a row
+  double row_sum;                // the largest absolute value of the sum of a row
   double norm;                   // the largest sum of absolute values in a row
   double bound;                  // of the eigenvalues of D^-1 A: the largest sum of absolute values in one of its rows
   std::vector<double> coupling;  // the sum of absolute values on each diagonal

@@ -8,7 +8,8 @@ namespace diagsparse::multigrid {
 
 namespace {
 
-constexpr int64 kLines = 8;  // lines of the coarse grid in a task
+constexpr int64 kLines = 8;         // lines of the coarse grid in a task
+constexpr int64 kPoints = 1 << 14;  // points in a task
 
 template <class F>
 void for_lines(int64 lines, int64 work, const F& f) {
@@ -31,8 +32,8 @@ class Between {
     double center = 0, sum = 0;
     for (std::size_t s = 0; s < grid_.steps.size(); ++s) {
       const Step& o = grid_.steps[s];
-      bool stays = true,
-           leads = true;  // on the axes of t; whether the step is towards the coarse point, on some of them
+      bool stays = true;  // on the axes of t
+      bool leads = true;  // is towards the coarse point on some of these axes, and stays on the others
       for (int d = 0; d < 3; ++d) {
         if (t[d] == 0) continue;
         stays &= o[d] == 0;
@@ -123,26 +124,20 @@ class Pairs {
   std::array<std::vector<Run>, 27> runs_;
 };
 
-std::array<int, 27> positions(const std::vector<Step>& steps) {
-  std::array<int, 27> at;
-  at.fill(-1);
-  for (std::size_t s = 0; s < steps.size(); ++s) at[code(steps[s])] = static_cast<int>(s);
-  return at;
-}
-
 // sums[x] += w[x] a[Stride x] v[x].
 template <int Stride>
 void add_products(double* __restrict__ sums, const double* w, const double* a, const double* v, int64 count) {
   for (int64 x = 0; x < count; ++x) sums[x] += w[x] * a[Stride * x] * v[x];
 }
 
-// Calls f(first, last) for ranges of points that do not depend on the number of threads.
+int64 tasks_of(int64 points) { return (points + kPoints - 1) / kPoints; }
+
+// Calls f(task, first, last) for ranges of points that do not depend on the number of threads.
 template <class F>
 void for_points(const Grid& grid, const F& f) {
-  constexpr int64 range = 1 << 14;
-  const int64 n = grid.points(), tasks = (n + range - 1) / range;
-  parallel_for(tasks, 4 * n * static_cast<int64>(grid.steps.size()),
-               [&](int64 task) { f(task, task * range, std::min(n, (task + 1) * range)); });
+  const int64 n = grid.points();
+  parallel_for(tasks_of(n), 4 * n * static_cast<int64>(grid.steps.size()),
+               [&](int64 task) { f(task, task * kPoints, std::min(n, (task + 1) * kPoints)); });
 }
 
 }  // namespace
@@ -150,23 +145,21 @@ void for_points(const Grid& grid, const F& f) {
 Statistics statistics(const Grid& grid, const double* coefficients) {
   const int64 n = grid.points();
   const std::size_t count = grid.steps.size();
-  std::vector<Statistics> parts((n + (1 << 14) - 1) >> 14);
+  std::vector<Statistics> parts(tasks_of(n));
   const double* center = coefficients + grid.center() * n;
   for_points(grid, [&](int64 task, int64 first, int64 last) {
     std::vector<double> sums(last - first), absolutes(last - first);
-    Statistics part{0, 0, 0, 0, std::vector<double>(count)};
+    Statistics part{0, 0, 0, std::vector<double>(count)};
     for (std::size_t s = 0; s < count; ++s) {
       const double* a = coefficients + static_cast<int64>(s) * n + first;
-      double coupling = 0, largest = part.largest;
+      double coupling = 0;
       for (int64 i = 0; i < last - first; ++i) {
         const double size = std::abs(a[i]);
         sums[i] += a[i];
         absolutes[i] += size;
         coupling += size;
-        largest = std::max(largest, size);
       }
       part.coupling[s] = coupling;
-      part.largest = largest;
     }
     for (int64 i = 0; i < last - first; ++i) {
       const double d = std::abs(center[first + i]);
@@ -176,9 +169,8 @@ Statistics statistics(const Grid& grid, const double* coefficients) {
     }
     parts[task] = std::move(part);
   });
-  Statistics all{0, 0, 0, 0, std::vector<double>(count)};
+  Statistics all{0, 0, 0, std::vector<double>(count)};
   for (const Statistics& part : parts) {
-    all.largest = std::max(all.largest, part.largest);
     all.row_sum = std::max(all.row_sum, part.row_sum);
     all.norm = std::max(all.norm, part.norm);
     all.bound = std::max(all.bound, part.bound);

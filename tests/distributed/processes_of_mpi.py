@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parent)]
 
 import every_process
+import every_vector
 import same_bits
 import wrong_calls
 from every_process import DTYPES, FORMATS, SPLITS
@@ -29,10 +30,10 @@ def checks(comm, folder):
         every_process.of_two_formats(comm, (format, FORMATS[which % 5]), DTYPES[which % 4], kind)
     kind = SPLITS[comm.size % 4]
     every_process.recurrences(comm, FORMATS[comm.size % 3], "float64", kind)
-    every_process.reductions(comm, kind, (0, 8193, 3 * 8192 + 5))
+    every_vector.reductions(comm, kind, (0, 8193, 3 * 8192 + 5))
     every_process.solvers(comm, FORMATS[comm.size % 5], "complex128", kind)
     if comm.size <= 2:
-        every_process.arithmetic(comm)
+        every_vector.arithmetic(comm)
         wrong_calls.errors(comm, folder)
 
 

@@ -1,6 +1,7 @@
 """All calls of `diagsparse.distributed` with 1 to 64 processes, which are threads here; see `tests/ranks.py`."""
 
 import every_process
+import every_vector
 import pytest
 import same_bits
 from every_process import DTYPES, FORMATS, SHAPES, SPLITS
@@ -49,7 +50,7 @@ def test_recurrences(ranks, size):
 @pytest.mark.parametrize("size", [1, 3, 10])
 def test_reductions(ranks, size):
     for kind in SPLITS:
-        ranks(size, every_process.reductions, kind)
+        ranks(size, every_vector.reductions, kind)
 
 
 @pytest.mark.parametrize("size", [1, 5])
@@ -60,7 +61,7 @@ def test_solvers(ranks, size):
 
 def test_arithmetic(ranks):
     for size in (1, 3, 40):
-        ranks(size, every_process.arithmetic)
+        ranks(size, every_vector.arithmetic)
 
 
 def test_the_same_bits(ranks):

@@ -250,7 +250,7 @@ def _has_nccl() -> bool:
 
 
 def _gpu(device: str) -> tuple[str, Any]:
-    """Return what tells a GPU from all others."""
+    """Return what identifies a GPU."""
     properties = module_of(device).cuda.runtime.getDeviceProperties(int(device.partition(":")[2] or 0))
     return socket.gethostname(), properties["uuid"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._backends.memory import human
-from .._backends.types import check_scalars, product_dtypes
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
-from .arrays import array_module, as_local, checked_output, current, module_of
+from .arrays import array_module, current, module_of
 from .collective import agree, checked_root
 from .matmul import matmul
+from .operands import checked_operands
 from .petsc import petsc_matrix
 from .plan import Plan
 from .ranges import Partition
@@ -239,7 +239,7 @@ class DistributedArray:
             error: Exception | None = None
             kind = None
             try:  # all that may fail comes before the first message
-                local, target = self._operands(x, out, alpha, beta)
+                local, target = checked_operands(self, x, out, alpha, beta)
                 which = local.dtype.name, local.shape[1:], complex(alpha), complex(beta)
                 kind = "matvec: the type of x and its columns, alpha or beta", which
                 result, xp = target, array_module(local)
@@ -268,32 +268,6 @@ class DistributedArray:
         if not isinstance(x, Vector):
             return result
         return Vector(result, self._rows, self.comm, self.device) if out is None else out
-
-    def _operands(self, x: Any, out: Any, alpha: Any, beta: Any) -> tuple[Any, Any]:
-        first, last = self.column_range
-        if x is None or hasattr(x, "tocsr") or isinstance(x, DistributedArray):
-            raise TypeError(f"matvec: x is {type(x).__name__}, expected a vector; in D @ E, both are distributed")
-        if isinstance(x, Vector) and x._rows != self._cols:
-            raise ValueError(f"matvec: x has {x.shape} elements in other ranges than the columns of {self!r}")
-        for name, one in (("x", x), ("out", out)):
-            if isinstance(one, Vector) and one.device != self.device:
-                raise TypeError(f"matvec: {name} is on {one.device}, expected {self.device}")
-        local = x.local if isinstance(x, Vector) else as_local(x, self.device, "matvec")
-        if local.ndim not in (1, 2) or len(local) != last - first:
-            raise ValueError(f"matvec: x has shape {local.shape}, expected {last - first} rows, {first} to {last}")
-        if out is not None and isinstance(out, Vector) != isinstance(x, Vector):
-            raise TypeError(f"matvec: out is a {type(out).__name__} and x a {type(x).__name__}")
-        if isinstance(out, Vector) and out._rows != self._rows:
-            raise ValueError(f"matvec: out has {out.shape} elements in other ranges than the rows of {self!r}")
-        target = out.local if isinstance(out, Vector) else out
-        wanted, result = product_dtypes(self.dtype, local.dtype)
-        shape = (self.row_range[1] - self.row_range[0], *local.shape[1:])
-        check_scalars(result, alpha, beta, "matvec")
-        if target is None and beta != 0:
-            raise ValueError(f"matvec: beta={beta} needs out")
-        if target is not None:
-            checked_output(target, shape, result, self.device, "matvec")
-        return local.astype(wanted, copy=False), target
 
     # ---- representations --------------------------------------------------------------------------
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

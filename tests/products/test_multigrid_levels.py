@@ -10,8 +10,8 @@ from cases import case, raises
 
 import diagsparse as ds
 from diagsparse import gallery
-from diagsparse._backends.backend import CPU
-from diagsparse._multigrid import grids
+from diagsparse._backends.backend import CPU, get_backend
+from diagsparse._multigrid import arrays, grids
 from diagsparse._multigrid.hierarchy import Hierarchy
 
 STEPS = list(product((-1, 0, 1), repeat=3))
@@ -72,32 +72,41 @@ GRIDS = [
 
 
 @pytest.mark.parametrize(("size", "periodic", "coarsened"), GRIDS)
-def test_levels(size, periodic, coarsened):
+def test_levels(size, periodic, coarsened, device):
     """Interpolation, the Galerkin product, and the parts of a cycle."""
+    backend = get_backend(device)
     all_steps = [s for s in STEPS if all(step == 0 or n > 1 for step, n in zip(s, size, strict=True))]
     for steps in (all_steps, [s for s in all_steps if sum(map(abs, s)) <= 1]):
         values, A = problem(size, periodic, steps)
-        grid = CPU.core.Grid(size, periodic, coarsened, steps)
-        found = grid.statistics(values)
+        grid = backend.core.Grid(size, periodic, coarsened, steps)
+        given = arrays.on_device(backend, values)
+        found = grid.statistics(given)
         sums = np.abs(values).sum(axis=0)
         assert np.isclose(found["norm"], sums.max())
         assert np.isclose(found["bound"], (sums / values[steps.index((0, 0, 0))]).max())
         assert np.isclose(found["row_sum"], np.abs(values.sum(axis=0)).max())
         assert np.allclose(found["coupling"], np.abs(values).sum(axis=1))
-        rounded = np.empty(values.shape, np.float32)
-        grid.rounded(values, rounded)
+        assert grid.definite(given) == (True, np.array_equal(A, A.T))
+        symmetric = np.stack([one for one in mirrored(size, periodic, steps, values)])
+        assert grid.definite(arrays.on_device(backend, symmetric)) == (True, True)
+        assert grid.definite(arrays.on_device(backend, -symmetric)) == (False, True)
+        to = arrays.empty(backend, values.shape, "float32")
+        grid.rounded(given, to)
+        rounded = arrays.on_host(to)
         assert np.allclose(rounded, values, rtol=1e-6)
         off = np.abs(rounded.sum(axis=0, dtype=float) - values.sum(axis=0))
         assert (off <= 1e-7 * rounded[steps.index((0, 0, 0))]).all()  # that of the main diagonal alone
-        weights, coarse = np.empty((len(grid.targets), prod(grid.coarse_size))), np.empty((27, prod(grid.coarse_size)))
-        grid.interpolation(values, weights)
+        count = prod(grid.coarse_size)
+        weights = arrays.empty(backend, (len(grid.targets), count), "float64")
+        coarse = arrays.empty(backend, (len(grid.coarse_steps), count), "float64")
+        grid.interpolation(given, weights)
+        grid.galerkin(given, weights, coarse)
+        weights, coarse = arrays.on_host(weights), arrays.on_host(coarse)
         P = dense_weights(grid, size, periodic, coarsened, weights)
         assert (P >= 0).all()
         assert (P.sum(axis=1) <= 1 + 1e-12).all()
-        present = grid.galerkin(values, weights, coarse)
         B = np.zeros((prod(grid.coarse_size),) * 2)
-        for c, step in enumerate(STEPS):
-            assert present[c] == coarse[c].any()
+        for c, step in enumerate(grid.coarse_steps):
             for i, point in enumerate(np.ndindex(*grid.coarse_size)):
                 j = neighbour(grid.coarse_size, periodic, point, step)
                 assert j is not None or coarse[c, i] == 0
@@ -106,10 +115,20 @@ def test_levels(size, periodic, coarsened):
         assert np.allclose(B, P.T @ A @ P, rtol=1e-12, atol=1e-12)
         for dtype in (np.float32, np.float64):
             with case((len(steps), dtype)):
-                cycle_parts(grid, values.astype(dtype), weights.astype(dtype), A, P)
+                cycle_parts(backend, grid, values.astype(dtype), weights.astype(dtype), A, P)
 
 
-def cycle_parts(grid, values, weights, A, P):
+def mirrored(size, periodic, steps, values):
+    """Yield the coefficients of the mean of a matrix and its transpose."""
+    for s, step in enumerate(steps):
+        opposite, mean = values[steps.index(tuple(-o for o in step))], values[s].copy()
+        for i, point in enumerate(np.ndindex(*size)):
+            if (j := neighbour(size, periodic, point, step)) is not None:
+                mean[i] = (values[s, i] + opposite[j]) / 2
+        yield mean
+
+
+def cycle_parts(backend, grid, values, weights, A, P):
     rng, dtype = np.random.default_rng(1), values.dtype
     n, m = P.shape
     b, x, e = (rng.standard_normal(k).astype(dtype) for k in (n, n, m))
@@ -121,14 +140,25 @@ def cycle_parts(grid, values, weights, A, P):
         s = scaled @ r
         return a1 * s + a2 * scaled @ (A @ s)
 
-    out, r = np.empty(n, dtype), np.empty(m, dtype)
-    grid.descend(values, weights, a1, a2, b, out, r)
+    def run(name, *arguments):
+        """Call a part with NumPy arrays, of which a number is an array that it writes; return those."""
+        given = list(arguments)
+        for i, one in enumerate(given):
+            if isinstance(one, int):
+                given[i] = arrays.empty(backend, (one,), dtype)
+            elif isinstance(one, np.ndarray):
+                given[i] = arrays.on_device(backend, one)
+        work = [arrays.empty(backend, (n,), dtype)] if backend is not CPU and name != "residual" else []
+        getattr(grid, name)(*given, *work)
+        return [arrays.on_host(to) for to, one in zip(given, arguments, strict=True) if isinstance(one, int)]
+
+    out, r = run("descend", values, weights, a1, a2, b, n, m)
     assert np.allclose(out, smoothed(b), rtol=tolerance, atol=tolerance)
     assert np.allclose(r, P.T @ (b - A @ smoothed(b)), rtol=tolerance, atol=30 * tolerance)
-    grid.ascend(values, weights, a1, a2, b, x, e, out)
+    (out,) = run("ascend", values, weights, a1, a2, b, x, e, n)
     u = x + P @ e
     assert np.allclose(out, u + smoothed(b - A @ u), rtol=tolerance, atol=30 * tolerance)
-    grid.residual(values, b, x, out)
+    (out,) = run("residual", values, b, x, n)
     assert np.allclose(out, b - A @ x, rtol=tolerance, atol=30 * tolerance)
 
 
@@ -136,12 +166,12 @@ def test_constants_are_interpolated_exactly_where_rows_add_up_to_zero():
     rng = np.random.default_rng(2)
     k = 10.0 ** rng.uniform(-3, 3, (12, 15))
     found = grids.coefficients(ds.hm_array(gallery.diffusion(k.shape, k, boundary="neumann")), k.shape)
-    hierarchy = Hierarchy(k.shape, found, np.float64, "chebyshev")
+    hierarchy = Hierarchy(found, CPU, np.float64, "chebyshev", 1)
     assert hierarchy.singular
     level = hierarchy.levels[0]
-    grid = CPU.core.Grid(level.grid.size, (False,) * 3, (True, False, True), [(s[0], 0, s[1]) for s in found])
+    grid = CPU.core.Grid(level.grid.size, (False,) * 3, (True, False, True), found.steps)
     weights = np.empty((8, 6 * 8))
-    grid.interpolation(np.stack([one.ravel() for one in found.values()]), weights)
+    grid.interpolation(found.values, weights)
     P = dense_weights(grid, level.grid.size, (False,) * 3, (True, False, True), weights)
     assert np.allclose(P.sum(axis=1), 1, rtol=1e-12)
 
@@ -156,12 +186,13 @@ def test_the_grid_is_found(shape, boundary):
         else:
             A = gallery.stencil(points, shape, periodic=boundary == "periodic")
         A = ds.array(sp.csr_array(A), "hm")
-        shape_found, coefficients = grids.shape_of(A)
+        shape_found, found = grids.shape_of(A)
+        assert found.size == grids.three_axes(shape_found)
         again = np.zeros(A.shape)
-        for step, values in coefficients.items():
-            for i, point in enumerate(np.ndindex(*shape_found)):
-                to = [(p + s) % n for p, s, n in zip(point, step, shape_found, strict=True)]
-                again[i, np.ravel_multi_index(to, shape_found)] += values[point]
+        for step, values in zip(found.steps, found.values, strict=True):
+            for i, point in enumerate(np.ndindex(*found.size)):
+                if values[i]:
+                    again[i, neighbour(found.size, found.periodic, point, step)] += values[i]
         assert np.array_equal(again, A.toarray())
         if boundary != "neumann" and min(shape) > 3:
             assert shape_found == shape

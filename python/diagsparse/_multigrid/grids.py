@@ -3,58 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .._matrix.sparse_array import SparseArray
+from . import arrays
 
-Step = tuple[int, ...]
+Step = tuple[int, int, int]
+CENTER: Step = (0, 0, 0)
 
 
-def coefficients(A: SparseArray, shape: Sequence[int]) -> dict[Step, NDArray[np.float64]] | None:
-    """Return the coefficients of all steps from a grid point to a neighbour, or None if A couples other points.
+@dataclass(frozen=True)
+class Coefficients:
+    """A matrix on a grid, whose shape always has three axes here: slabs of lines of points.
 
-    Each array has the shape of the grid: at a point, the element of its row in the column of the neighbour. Steps over
-    the ends of an axis lead to its other end.
+    Attributes
+    ----------
+    size : tuple of int
+        Points along each axis; a grid of two axes has one line in each slab, and one of one axis is a single line.
+    periodic : tuple of bool
+        Whether the points at the ends of an axis are neighbours.
+    steps : list of (int, int, int)
+        From a point to its neighbours, in ascending order.
+    values : array, shape (steps, points)
+        The element of each point's row in the column of the neighbour, in float64, on the device of the matrix.
     """
-    n, grid = prod(shape), tuple(shape)
-    if not n:
-        return {(0,) * len(grid): np.zeros(grid)}
-    strides = [prod(grid[axis + 1 :]) for axis in range(len(grid))]
-    offsets = {int(k) for k in A.offsets}
-    found: dict[Step, NDArray[np.float64]] = {}
-    taken = 0
-    for step in product((-1, 0, 1), repeat=len(grid)):
-        for wraps in product(*((False, True) if s else (False,) for s in step)):
-            moves = [
-                s if not wrap else s - s * size for s, wrap, size in zip(step, wraps, grid, strict=True)
-            ]  # along each axis
-            if any(abs(move) >= size for move, size in zip(moves, grid, strict=True)):
-                continue
-            if any(wrap and size < 3 for wrap, size in zip(wraps, grid, strict=True)):
-                continue
-            offset = sum(move * stride for move, stride in zip(moves, strides, strict=True))
-            if offset not in offsets:
-                continue
-            at = tuple(slice(max(0, -move), size - max(0, move)) for move, size in zip(moves, grid, strict=True))
-            if step not in found:
-                found[step] = np.zeros(grid)
-            values = np.zeros(n)
-            values[max(0, -offset) : n - max(0, offset)] = A.diagonal(offset)
-            part = values.reshape(grid)[at]
-            found[step][at] = part
-            taken += int(np.count_nonzero(part))
-    center = (0,) * len(grid)
-    found = {step: values for step, values in found.items() if step == center or values.any()}
-    return found if taken == _nonzeros(A) and center in found else None
+
+    size: tuple[int, int, int]
+    periodic: tuple[bool, ...]
+    steps: list[Step]
+    values: Any
 
 
-def _nonzeros(A: SparseArray) -> int:
-    return int(sum(np.count_nonzero(A.diagonal(int(k))) for k in A.offsets))
+def three_axes(shape: Sequence[int], one: int = 1) -> tuple[int, int, int]:
+    """Return a shape of one to three axes as one of three; `one` is the size of those that are added."""
+    s = tuple(map(int, shape))
+    return (s[0], s[1], s[2]) if len(s) == 3 else (s[0], one, s[1]) if len(s) == 2 else (one, one, s[0])
+
+
+def coefficients(A: SparseArray, shape: Sequence[int]) -> Coefficients | None:
+    """Return the coefficients of a grid, or None if A couples points that are not neighbours."""
+    backend, size = A._backend, three_axes(shape)
+    n, offsets = prod(size), sorted(int(k) for k in A.offsets)
+    steps = _candidates(offsets, size)
+    grid = backend.core.Grid(size, (False,) * 3, (False,) * 3, steps)
+    values, periodic = arrays.zeros(backend, (len(steps), n), "float64"), [False] * 3
+    for offset in offsets if n else ():
+        diagonal = A._core.diagonal(A._matrix, A._op, offset)
+        fits, around = grid.place(offset, diagonal.astype("float64"), values)
+        if not fits:
+            return None
+        periodic = [one or other for one, other in zip(periodic, around, strict=True)]
+    couplings = grid.statistics(values)["coupling"]
+    used = [i for i, step in enumerate(steps) if step == CENTER or couplings[i] != 0]
+    return Coefficients(size, tuple(periodic), [steps[i] for i in used], arrays.rows(backend, values, used))
+
+
+def _candidates(offsets: Sequence[int], size: tuple[int, int, int]) -> list[Step]:
+    """Return the steps that elements with these offsets may be, also over the ends of axes, and the center."""
+    strides = size[1] * size[2], size[2], 1
+    known, found = set(offsets), {CENTER}
+    for step in product((-1, 0, 1), repeat=3):
+        if any(s and n < 2 for s, n in zip(step, size, strict=True)):
+            continue
+        inside_or_around = [(s, s - s * n) if s and n > 2 else (s,) for s, n in zip(step, size, strict=True)]
+        moves = product(*inside_or_around)
+        if any(sum(map(int.__mul__, move, strides)) in known for move in moves):
+            found.add((step[0], step[1], step[2]))
+    return sorted(found)
 
 
 def shapes(A: SparseArray) -> Iterator[tuple[int, ...]]:
@@ -82,7 +100,7 @@ def _fit(offsets: Sequence[int], grid: tuple[int, ...]) -> bool:
     return set(offsets) <= known
 
 
-def shape_of(A: SparseArray) -> tuple[tuple[int, ...], dict[Step, Any]] | None:
+def shape_of(A: SparseArray) -> tuple[tuple[int, ...], Coefficients] | None:
     """Return the shape of the grid that A belongs to, and its coefficients; None if there is none."""
     for shape in shapes(A):
         if (found := coefficients(A, shape)) is not None:

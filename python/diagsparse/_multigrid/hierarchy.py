@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._backends.backend import CPU
-from .grids import Step
+from .._backends.backend import Backend
+from . import arrays
+from .grids import CENTER, Coefficients, Step
+from .levels import CoarsestLevel, Level, level_of
 
 _SMALL = 500  # points of a grid whose matrix is inverted
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
@@ -18,108 +20,53 @@ _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, 
 _ROUNDING = 1e-13  # of the sum of a row, as a fraction of its elements
 
 
-class Level:
-    """A matrix on a grid, the interpolation from the next level, and the vectors of a cycle.
-
-    Attributes
-    ----------
-    grid : Grid
-        Native: the shape, the axes that are coarsened, and the operations.
-    coefficients : ndarray, shape (steps, points)
-        The diagonals.
-    polynomial : (float, float)
-        The smoother.
-    weights : ndarray, shape (targets, coarse points)
-        The interpolation; empty on the coarsest level.
-    b, e : ndarray
-        Right-hand side and solution of a cycle; empty on the finest level, which has those of its caller.
-    x : ndarray
-        The solution before the coarser levels correct it; empty on the coarsest level.
-    """
-
-    def __init__(self, grid: Any, coefficients: NDArray[Any], polynomial: tuple[float, float]) -> None:
-        self.grid, self.coefficients, self.polynomial = grid, coefficients, polynomial
-        self.weights = self.b = self.e = self.x = np.empty(0, coefficients.dtype)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(one.nbytes for one in (self.coefficients, self.weights, self.b, self.e, self.x))
-
-
 class Hierarchy:
     """Levels of a matrix on a grid, down to a small one, whose matrix is inverted."""
 
-    def __init__(
-        self, shape: Sequence[int], coefficients: dict[Step, NDArray[np.float64]], dtype: Any, smoother: str
-    ) -> None:
-        size = _three(shape, 1)
-        steps = [_three(step, 0) for step in coefficients]
-        values = np.stack([one.reshape(-1) for one in coefficients.values()])
-        periodic = _periodic(size, dict(zip(steps, values, strict=True)))
-        self.dtype, self.singular, self.norm = np.dtype(dtype), False, 0.0
+    def __init__(self, finest: Coefficients, backend: Backend, dtype: Any, smoother: str, visits: int) -> None:
+        self._visits = visits
+        core, size, periodic = backend.core, finest.size, finest.periodic
+        steps, values = finest.steps, finest.values
+        statistics = core.Grid(size, periodic, (False,) * 3, steps).statistics(values)
+        self.dtype, self.norm = np.dtype(dtype), statistics["norm"]
+        self.singular = prod(size) > 0 and statistics["row_sum"] <= _ROUNDING * self.norm
         self.levels: list[Level] = []
         while True:
-            statistics = CPU.core.Grid(size, periodic, (False,) * 3, steps).statistics(values)
-            if not self.levels:
-                self.norm = statistics["norm"]
-                self.singular = prod(size) > 0 and statistics["row_sum"] <= _ROUNDING * self.norm
-            coarsened = _coarsened(size, periodic, steps, statistics["coupling"])
-            grid = CPU.core.Grid(size, periodic, coarsened, steps)
-            rounded = np.empty(values.shape, self.dtype)
-            grid.rounded(values, rounded)
-            level = Level(grid, rounded, _polynomial(smoother, statistics["bound"]))
-            if self.levels:
-                level.b, level.e = np.zeros((2, prod(size)), self.dtype)
-            self.levels.append(level)
-            if not any(coarsened) or prod(size) <= _SMALL:
+            coarsened: tuple[bool, ...] = (False,) * 3
+            if prod(size) > _SMALL:
+                coarsened = _coarsened(size, periodic, steps, statistics["coupling"])
+            grid = core.Grid(size, periodic, coarsened, steps)
+            polynomial = _polynomial(smoother, statistics["bound"])
+            if not any(coarsened):
+                self.levels.append(CoarsestLevel(backend, grid, _inverse(grid, values, self.singular), self.dtype))
                 break
-            level.x = np.zeros(prod(size), self.dtype)
-            weights = np.empty((len(grid.targets), prod(grid.coarse_size)))
+            count = prod(grid.coarse_size)
+            weights = arrays.empty(backend, (len(grid.targets), count), "float64")
             grid.interpolation(values, weights)
-            coarse = np.empty((27, prod(grid.coarse_size)))
-            present = grid.galerkin(values, weights, coarse)
-            level.weights = weights.astype(self.dtype)
-            stored = [c for c in range(27) if present[c] or c == 13]
-            steps = [(c // 9 - 1, c // 3 % 3 - 1, c % 3 - 1) for c in stored]
-            values = coarse if len(stored) == 27 else coarse[stored]
-            size = grid.coarse_size
-        self.inverse = _inverse(_dense(size, steps, values), self.singular).astype(self.dtype)
+            coarse = arrays.empty(backend, (len(grid.coarse_steps), count), "float64")
+            grid.galerkin(values, weights, coarse)
+            self.levels.append(level_of(backend, grid, values, weights, polynomial, self.dtype))
+            size, steps = grid.coarse_size, grid.coarse_steps
+            statistics = core.Grid(size, periodic, (False,) * 3, steps).statistics(coarse)
+            couplings = statistics["coupling"]
+            stored = [i for i, step in enumerate(steps) if step == CENTER or couplings[i] != 0]
+            steps, values = [steps[i] for i in stored], arrays.rows(backend, coarse, stored)
+            statistics["coupling"] = [couplings[i] for i in stored]
 
-    def cycle(self, b: NDArray[Any], out: NDArray[Any], visits: int, depth: int = 0) -> None:
-        """Compute an approximation of the solution for b."""
+    def cycle(self, depth: int = 0) -> None:
+        """Compute `e` of a level, an approximation of the solution for its `b`."""
         level = self.levels[depth]
-        if depth == len(self.levels) - 1:
-            np.matmul(self.inverse, b, out=out)
+        if isinstance(level, CoarsestLevel):
+            level.solve()
             return
         below = self.levels[depth + 1]
-        a, w, (a1, a2) = level.coefficients, level.weights, level.polynomial
-        level.grid.descend(a, w, a1, a2, b, level.x, below.b)
-        self.cycle(below.b, below.e, visits, depth + 1)
-        for _ in range(visits - 1 if depth + 2 < len(self.levels) else 0):
-            r, correction = np.empty_like(below.b), np.empty_like(below.e)
-            below.grid.residual(below.coefficients, below.b, below.e, r)
-            self.cycle(r, correction, visits, depth + 1)
-            below.e += correction
-        level.grid.ascend(a, w, a1, a2, b, level.x, below.e, out)
-
-
-def _three(shape: Sequence[int], one: int) -> tuple[int, int, int]:
-    """Return three axes: slabs of lines of points; two axes have no lines, and one axis is a single line."""
-    s = tuple(map(int, shape))
-    return (s[0], s[1], s[2]) if len(s) == 3 else (s[0], one, s[1]) if len(s) == 2 else (one, one, s[0])
-
-
-def _periodic(size: Sequence[int], coefficients: dict[Step, NDArray[Any]]) -> tuple[bool, ...]:
-    """Whether a point at the end of each axis has a neighbour at the other end."""
-    found = [False] * 3
-    for step, values in coefficients.items():
-        whole = values.reshape(size)
-        for axis, s in enumerate(step):
-            if s:
-                end = whole.take(-1 if s > 0 else 0, axis)
-                found[axis] |= bool(end.any())
-    return tuple(found)
+        level.descend(below)
+        self.cycle(depth + 1)
+        for _ in range(0 if isinstance(below, CoarsestLevel) else self._visits - 1):
+            below.begin_correction()
+            self.cycle(depth + 1)
+            below.end_correction()
+        level.ascend(below)
 
 
 def _coarsened(
@@ -147,8 +94,9 @@ def _polynomial(smoother: str, bound: float) -> tuple[float, float]:
     return 4 * middle / (half**2 * tau), -2 / (half**2 * tau)
 
 
-def _inverse(A: NDArray[np.float64], singular: bool) -> NDArray[Any]:
+def _inverse(grid: Any, values: Any, singular: bool) -> NDArray[Any]:
     """Return the inverse; of a matrix whose null space are constants, the pseudoinverse."""
+    A = _dense(grid.size, grid.steps, arrays.on_host(values))
     n = len(A)
     if not singular:
         return np.linalg.inv(A)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -12,13 +11,14 @@ import numpy as np
 
 from .._backends import memory
 from .._backends.arguments import integer
-from .._backends.backend import CPU
+from .._backends.backend import CPU, Backend
 from .._matrix.convert import unpacked
 from .._matrix.operands import require_sparse
 from . import grids
 from .solver import CYCLES, Multigrid
 
 _SMOOTHERS = ("chebyshev", "jacobi")
+_LONGEST = 2**30  # points on an axis on a GPU, where coordinates have 32 bits
 _MOST_DIAGONALS = 125  # more than a grid of three axes has, also a periodic one
 
 
@@ -62,8 +62,7 @@ def multigrid(
     ------
     ValueError
         If A is not square, does not belong to a grid or to one of the given shape, is not symmetric, or its main
-        diagonal is not positive; for such matrices, use PyAMG, whose hierarchies can be computed with our matrices. Or
-        if A is on a GPU.
+        diagonal is not positive; for such matrices, use PyAMG, whose hierarchies can be computed with our matrices.
     TypeError
         If A is complex, or is no sparse matrix.
     MemoryError
@@ -92,8 +91,6 @@ def multigrid(
     """
     began, who = time.perf_counter(), "multigrid"
     a = unpacked(require_sparse(A, who, "A"))
-    if a._backend is not CPU:
-        raise ValueError(f"{who}: A is on {a.device}, expected a matrix on the CPU: use A.to('cpu')")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"{who}: A is {a!r}; expected a square matrix")
     if a.dtype.kind == "c" or a.dtype.itemsize < 4:
@@ -106,13 +103,15 @@ def multigrid(
         raise ValueError(f"{who}: dtype={dtype!r}, expected float32 or float64")
     count = len(a._format.occupied(a))
     if count <= _MOST_DIAGONALS:  # otherwise it is no grid
-        memory.require_free(8 * a.shape[0] * (3 * count + 20), f"{who}: the set-up")
+        memory.require_free(8 * a.shape[0] * (3 * count + 20), f"{who}: the set-up", a._backend)
     grid, coefficients = _grid_of(a, shape)
-    _check(coefficients)
+    if a._backend is not CPU and max(grid) > _LONGEST:
+        raise ValueError(f"{who}: the grid is {' x '.join(map(str, grid))}, expected at most 2^30 points on an axis")
+    _check(coefficients, a._backend)
     return Multigrid(a, grid, coefficients, smoother, cycle, wanted, began)
 
 
-def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], dict[grids.Step, Any]]:
+def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], grids.Coefficients]:
     """Return the shape of the grid and the coefficients; raise ValueError if there is no such grid."""
     offsets = A._format.occupied(A)
     few = len(offsets) <= _MOST_DIAGONALS
@@ -134,26 +133,11 @@ def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], dict[grids.Step, Any]
     )
 
 
-def _check(coefficients: dict[grids.Step, Any]) -> None:
+def _check(found: grids.Coefficients, backend: Backend) -> None:
     """Raise ValueError unless the matrix is symmetric, with a positive main diagonal."""
-    center = coefficients[(0,) * len(next(iter(coefficients)))]
-    if not (center > 0).all():
+    grid = backend.core.Grid(found.size, found.periodic, (False,) * 3, found.steps)
+    positive, symmetric = grid.definite(found.values)
+    if not positive:
         raise ValueError("multigrid: the main diagonal of A has elements that are not positive")
-    for step, values in coefficients.items():
-        if step <= tuple(-s for s in step):
-            continue
-        other = coefficients.get(tuple(-s for s in step))
-        if other is None or not all(_equal(values[here], other[there]) for here, there in _shifted(step)):
-            raise ValueError("multigrid: A is not symmetric, expected a symmetric matrix; for others, use ds.solve")
-
-
-def _shifted(step: grids.Step) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-    """Yield the parts of a grid, and where they are after a step, also over the ends of the axes."""
-    axes = {0: [(slice(None), slice(None))], 1: [(slice(None, -1), slice(1, None)), (slice(-1, None), slice(None, 1))]}
-    axes[-1] = [(to, of) for of, to in axes[1]]
-    for pairs in product(*(axes[s] for s in step)):
-        yield tuple(of for of, _ in pairs), tuple(to for _, to in pairs)
-
-
-def _equal(a: Any, b: Any) -> bool:
-    return np.array_equal(a, b) or np.allclose(a, b, rtol=1e-10, atol=0)
+    if not symmetric:
+        raise ValueError("multigrid: A is not symmetric, expected a symmetric matrix; for others, use ds.solve")

@@ -5,22 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from threading import RLock
 from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from .._arrays.host_dense import as_numpy
+from .._arrays import owners
 from .._backends.arguments import integer
-from .._products.products import plan_matvec
+from .._backends.types import product_dtypes
 from .._show.display import human
-from .grids import Step
-from .hierarchy import Hierarchy, Level
+from . import arrays, columns
+from .grids import Coefficients
+from .hierarchy import Hierarchy
+from .levels import Level
+from .vectors import vectors
 
 CYCLES = {"V": 1, "W": 2}
 _INCONSISTENT = 1e-6
+_SMALLEST = 1e-9  # of the largest element of a right-hand side that is not scaled
 
 
 @dataclass(frozen=True)
@@ -72,47 +75,66 @@ class Multigrid(LinearOperator):
     """
 
     def __init__(
-        self, A: Any, grid: tuple[int, ...], coefficients: dict[Step, Any], smoother: str, cycle: str, dtype: Any,
+        self, A: Any, grid: tuple[int, ...], coefficients: Coefficients, smoother: str, cycle: str, dtype: Any,
         began: float,
     ) -> None:  # fmt: skip
         self.cycle, self.smoother, self.cycle_dtype = cycle, smoother, np.dtype(dtype)
         super().__init__(A.dtype, A.shape)
-        self.grid, self._axes, self._lock = grid, len(grid), RLock()
-        self._hierarchy = Hierarchy(self.grid, coefficients, self.cycle_dtype, smoother)
+        self.grid, self._axes, self._lock, self._backend = grid, len(grid), RLock(), A._backend
+        self._hierarchy = Hierarchy(coefficients, A._backend, self.cycle_dtype, smoother, CYCLES[cycle])
         self.singular = self._hierarchy.singular
         self.levels = [self._report(level) for level in self._hierarchy.levels]
         self.nbytes = sum(level.nbytes for level in self.levels)
-        self._multiply = plan_matvec(A)
+        self._matrix, self._vectors = A, vectors(A)
         self.seconds = time.perf_counter() - began
 
     def _report(self, level: Level) -> LevelReport:
         def own(triple: Sequence[Any]) -> tuple[Any, ...]:
             return tuple(triple[axis] for axis in {1: (2,), 2: (0, 2), 3: (0, 1, 2)}[self._axes])
 
-        return LevelReport(own(level.grid.size), len(level.coefficients), own(level.grid.coarsened), level.nbytes)
+        return LevelReport(own(level.grid.size), len(level.grid.steps), own(level.grid.coarsened), level.nbytes)
 
     # ---- one cycle --------------------------------------------------------------------------------
-    def _matvec(self, b: Any) -> Any:
-        return self._cycle(np.asarray(b).reshape(-1)).astype(np.result_type(self.dtype, np.asarray(b).dtype))
-
     def _adjoint(self) -> Multigrid:
         return self
 
     def _transpose(self) -> Multigrid:
         return self
 
-    def _cycle(self, b: Any) -> Any:
-        if b.dtype.kind == "c":
-            return self._cycle(b.real) + 1j * self._cycle(b.imag)
-        # The scale of b must not overflow or vanish in the type of the cycle.
-        scale = float(np.abs(b).max(initial=0.0))
-        out = np.zeros(b.shape, self.cycle_dtype)
+    def _applied(self, b: Any) -> Any:
+        return columns.apply(self._matrix, lambda vector, *_: self._cycled(vector), b, "multigrid")
+
+    # SciPy's operators convert operands to NumPy arrays, which fails for arrays on a GPU.
+    def dot(self, b: Any) -> Any:
+        return self._applied(b) if owners.owner_of(b) else super().dot(b)
+
+    def matvec(self, b: Any) -> Any:
+        return self._applied(b) if owners.owner_of(b) else super().matvec(b)
+
+    def matmat(self, b: Any) -> Any:
+        return self._applied(b) if owners.owner_of(b) else super().matmat(b)
+
+    rmatvec, rmatmat = matvec, matmat
+
+    def _matvec(self, b: Any) -> Any:
+        return self._applied(np.asarray(b).reshape(-1))
+
+    def _matmat(self, b: Any) -> Any:
+        return self._applied(b)
+
+    def _cycled(self, b: Any) -> Any:
+        """Return one cycle for a vector, in float64."""
+        v = self._vectors
+        scale, _ = v.size(b)  # must not overflow or vanish in the type of the cycle
         if not scale or not np.isfinite(scale):
-            return out * (1.0 if np.isfinite(scale) else np.nan)
-        with self._lock:
-            self._hierarchy.cycle((b / scale).astype(self.cycle_dtype), out, CYCLES[self.cycle])
-        result = out.astype(np.result_type(out.dtype, b.dtype)) * scale
-        return result - result.mean() if self.singular else result
+            return v.combined(scale and np.nan, b)
+        finest, out = self._hierarchy.levels[0], arrays.empty(self._backend, b.shape, self.cycle_dtype)
+        with self._lock:  # the levels have one set of vectors
+            finest.load(v.combined(1 / scale, b, dtype=self.cycle_dtype))
+            self._hierarchy.cycle()
+            finest.unload(out)
+        result = v.combined(scale, out)
+        return v.shifted(result, -v.mean(result)) if self.singular else result
 
     # ---- solving ----------------------------------------------------------------------------------
     def solve(self, b: Any, *, tol: float = 1e-10, x0: Any = None, maxiter: int = 100) -> Any:
@@ -121,7 +143,8 @@ class Multigrid(LinearOperator):
         Parameters
         ----------
         b : array_like, shape (n,) or (n, k)
-            Right-hand side, or several as columns.
+            Right-hand side, or several as columns. If A is on a GPU, also an array of CuPy, PyTorch or JAX, or a
+            `DeviceArray`, there.
         tol : float
             Bound for the relative residual ``norm(b - A x) / norm(b)``, which is computed from x at the end.
         x0 : array_like, optional
@@ -131,8 +154,9 @@ class Multigrid(LinearOperator):
 
         Returns
         -------
-        ndarray
-            The solution, of the shape of `b`. If the matrix is singular, it is the one whose elements add up to zero.
+        array
+            The solution, of the shape and library of `b`, and with the dtype of ``A @ b``. If the matrix is singular,
+            it is the one whose elements add up to zero.
 
         Raises
         ------
@@ -157,52 +181,59 @@ class Multigrid(LinearOperator):
         >>> bool(np.linalg.norm(1 - A @ x) <= 1e-10 * np.sqrt(12000))
         True
         """
-        given = as_numpy(b, "multigrid.solve")
-        if given.ndim not in (1, 2) or len(given) != self.shape[0]:
-            raise ValueError(f"multigrid.solve: b has shape {given.shape}, expected {self.shape[0]} rows")
-        start = None if x0 is None else as_numpy(x0, "multigrid.solve")
-        if start is not None and start.shape != given.shape:
-            raise ValueError(f"multigrid.solve: x0 has shape {start.shape}, expected that of b, {given.shape}")
-        maxiter = integer(maxiter, "multigrid.solve: maxiter")
+        who = "multigrid.solve"
+        maxiter = integer(maxiter, f"{who}: maxiter")
         if not tol >= 0 or maxiter < 0:
-            raise ValueError(f"multigrid.solve: tol={tol}, maxiter={maxiter}, expected numbers >= 0")
-        for name, one in (("b", given), ("x0", start)):
-            if one is not None and (one.dtype.kind not in "biufc" or not np.isfinite(one).all()):
-                raise ValueError(f"multigrid.solve: {name} has elements that are not finite numbers")
-        kind = np.result_type(self.dtype, given.dtype, *([] if start is None else [start.dtype]))
-        shape = (len(given), prod(given.shape[1:]))
-        columns, starts = given.reshape(shape), None if start is None else start.reshape(shape)
-        x = np.empty(columns.shape, kind)
-        for part in ("real", "imag") if kind.kind == "c" else ("real",):
-            for j in range(columns.shape[1]):
-                first = None if starts is None else getattr(starts, part)[:, j]
-                right = getattr(columns, part)[:, j].astype(float)
-                getattr(x, part)[:, j] = self._solved(right, first, tol, maxiter, np.finfo(kind).eps)
-        return x.reshape(given.shape)
+            raise ValueError(f"{who}: tol={tol}, maxiter={maxiter}, expected numbers >= 0")
+        starts: list[Any] = []
+        if x0 is not None:
+            if tuple(np.shape(b)) != tuple(np.shape(x0)):
+                raise ValueError(f"{who}: x0 has shape {np.shape(x0)}, expected that of b, {np.shape(b)}")
+            kinds = [product_dtypes(self.dtype, owners.dtype_of(one))[1].kind for one in (b, x0)]
+            if "c" in kinds and kinds[0] != "c":
+                b = b + 0j  # so that there are as many parts
+            starts = columns.separate(self._matrix, x0, "c" in kinds, who, "x0")
+
+        def solved(right: Any, j: int, dtype: np.dtype) -> Any:
+            start = starts[j] if starts else None
+            for name, one in (("b", right), ("x0", start)):
+                if one is not None and not np.isfinite(self._vectors.size(one)[0]):
+                    raise ValueError(f"{who}: {name} has elements that are not finite numbers")
+            return self._solved(right, start, tol, maxiter, np.finfo(dtype).eps)
+
+        return columns.apply(self._matrix, solved, b, who)
 
     def _solved(self, b: Any, x0: Any, tol: float, maxiter: int, eps: float) -> Any:
-        scale = float(np.abs(b).max(initial=0.0))  # inner products must not overflow or vanish
-        if not scale:
-            return np.zeros(len(b))
-        b, x0 = b / scale, None if x0 is None else x0 / scale
-        size = float(np.linalg.norm(b))
+        """Return the solution for one real right-hand side in float64."""
+        v = self._vectors
+        largest, size = v.size(b)
+        if not largest:
+            return v.combined(0.0, b)
+        scale = 1.0
+        if not _SMALLEST <= largest <= 1 / _SMALLEST:  # inner products must not overflow or vanish
+            scale = largest
+            b, x0 = v.combined(1 / scale, b), None if x0 is None else v.combined(1 / scale, x0)
+            largest, size = v.size(b)
         if self.singular:
             b = self._consistent(b, size, scale)
-        x = np.zeros(len(b)) if x0 is None else np.array(x0, float)
-        iterations, residual = 0, b if x0 is None else b - self._multiply(x)
-        error = float(np.linalg.norm(residual))
+        x = v.combined(0.0, b) if x0 is None else v.combined(1.0, x0)
+        iterations, residual = 0, b if x0 is None else v.combined(1.0, b, -1.0, v.multiply(x))
+        off, error = v.size(residual)
         while error > tol * size and iterations < maxiter:
-            count = self._conjugate_gradients(x, residual, tol * size, maxiter - iterations)
-            iterations += count
-            before, residual = error, b - self._multiply(x)
-            error = float(np.linalg.norm(residual))
-            if self._at_rounding(x, b, residual, eps):
+            most = maxiter - iterations
+            with self._lock:
+                cycle, finest = self._hierarchy.cycle, self._hierarchy.levels[0]
+                iterations += v.conjugate_gradients(cycle, finest, x, residual, tol * size, most)
+            before, residual = error, v.combined(1.0, b, -1.0, v.multiply(x))
+            off, error = v.size(residual)
+            if error <= tol * size or self._at_rounding(x, largest, off, eps):
                 break
             if not error < before:
                 raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "does not become smaller"))
-        if error > tol * size and not self._at_rounding(x, b, residual, eps):
+        if error > tol * size and not self._at_rounding(x, largest, off, eps):
             raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "is still larger"))
-        return scale * (x - x.mean() if self.singular else x)
+        x = v.shifted(x, -v.mean(x)) if self.singular else x
+        return x if scale == 1 else v.combined(scale, x)
 
     def _failed(self, found: float, tol: float, iterations: int, what: str) -> str:
         return (
@@ -210,41 +241,22 @@ class Multigrid(LinearOperator):
             f'{tol:.2g}; cycle="W" converges faster where coefficients jump'
         )
 
-    def _at_rounding(self, x: Any, b: Any, residual: Any, eps: float) -> bool:
-        """Whether the backward error is at the level of rounding errors."""
-        bound = self._hierarchy.norm * np.abs(x).max(initial=0.0) + np.abs(b).max(initial=0.0)
-        return bool(np.abs(residual).max(initial=0.0) <= 16 * eps * bound)
+    def _at_rounding(self, x: Any, largest: float, off: float, eps: float) -> bool:
+        """Whether the backward error is at the level of rounding errors.
+
+        `largest` and `off` are the largest elements of the right-hand side and of the residual.
+        """
+        return off <= 16 * eps * (self._hierarchy.norm * self._vectors.size(x)[0] + largest)
 
     def _consistent(self, b: Any, size: float, scale: float) -> Any:
         """Return b without its mean, which is due to rounding; raise LinAlgError if it is larger."""
-        mean = b.mean()
-        if abs(mean) * np.sqrt(len(b)) > _INCONSISTENT * size:
+        mean = self._vectors.mean(b)
+        if abs(mean) * np.sqrt(self.shape[0]) > _INCONSISTENT * size:
             raise np.linalg.LinAlgError(
                 f"multigrid.solve: the matrix is singular, and the elements of b have the mean {scale * mean:.3g}, "
                 "expected 0: there is no solution; that for b - b.mean() exists"
             )
-        return b - mean
-
-    def _conjugate_gradients(self, x: Any, residual: Any, limit: float, most: int) -> int:
-        """Iterate from x, in place, until the residual of the recurrence reaches a limit; return the iterations."""
-        r, p, rho = residual.copy(), None, 0.0
-        for iteration in range(most):
-            z = self._cycle(r)
-            before, rho = rho, float(r @ z)
-            if not rho > 0:
-                return iteration
-            if p is None:
-                p = z
-            else:
-                p *= rho / before
-                p += z
-            q = self._multiply(p)
-            step = rho / float(p @ q)
-            x += step * p
-            r -= step * q
-            if float(np.linalg.norm(r)) <= limit:
-                return iteration + 1
-        return most
+        return self._vectors.shifted(b, -mean)
 
     # ---- reports ----------------------------------------------------------------------------------
     def convergence_factor(self, cycles: int = 10) -> float:
@@ -260,15 +272,17 @@ class Multigrid(LinearOperator):
         float
             Geometric mean of the second half of the cycles: 0.1 is fast, 0.5 slow, and from 1 on cycles alone diverge.
         """
-        x = np.random.default_rng(0).standard_normal(self.shape[0])
+        v = self._vectors
+        x = arrays.on_device(self._backend, np.random.default_rng(0).standard_normal(self.shape[0]))
         factors = []
         for _ in range(cycles):
-            x -= x.mean() if self.singular else 0.0
-            size = float(np.linalg.norm(x))
+            x = v.shifted(x, -v.mean(x)) if self.singular else x
+            size = v.size(x)[1]
             if not size:
                 return 0.0
-            x = x / size - self._cycle(self._multiply(x / size))
-            factors.append(float(np.linalg.norm(x)))
+            x = v.combined(1 / size, x)
+            x = v.combined(1.0, x, -1.0, self._cycled(v.multiply(x)))
+            factors.append(v.size(x)[1])
         return float(np.exp(np.mean(np.log(np.maximum(factors[cycles // 2 :], 1e-300)))))
 
     def report(self) -> str:

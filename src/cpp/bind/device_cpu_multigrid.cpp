@@ -1,8 +1,9 @@
-// The bindings of multigrid. Python has checked the sizes of all arrays.
+// The bindings of multigrid on the CPU. Python has checked the sizes of all arrays.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include "bind/device.hpp"
+#include "bind/grid.hpp"
 #include "bind/subjects.hpp"
 #include "cpu/multigrid.hpp"
 
@@ -62,15 +63,31 @@ void bind_cycle(py::class_<Grid>& grid) {
 }  // namespace
 
 void bind_multigrid(py::module_& m) {
-  py::class_<Grid> grid(m, "Grid");
+  py::class_<Grid> grid(m, "Grid", py::module_local());
+  bind_grid(grid);
   grid.def(
-      py::init([](std::array<int64, 3> size, std::array<bool, 3> periodic, std::array<bool, 3> coarsened,
-                  std::vector<multigrid::Step> steps) { return Grid{size, periodic, coarsened, std::move(steps)}; }));
-  grid.def_readonly("size", &Grid::size);
-  grid.def_readonly("coarsened", &Grid::coarsened);
-  grid.def_readonly("steps", &Grid::steps);
-  grid.def_property_readonly("coarse_size", &Grid::coarse_size);
-  grid.def_property_readonly("targets", &Grid::targets);
+      "place",
+      [](const Grid& g, int64 offset, const Values<double>& diagonal, Values<double> a) {
+        double* to = a.mutable_data();
+        multigrid::Placed placed;
+        {
+          const Entry entry(0);
+          placed = multigrid::place(g, offset, diagonal.data(), to);
+        }
+        return to_python(placed);
+      },
+      "offset"_a, "diagonal"_a.noconvert(), "a"_a.noconvert());
+  grid.def(
+      "definite",
+      [](const Grid& g, const Values<double>& a) {
+        multigrid::Definite found;
+        {
+          const Entry entry(0);
+          found = multigrid::definite(g, a.data());
+        }
+        return to_python(found);
+      },
+      "a"_a.noconvert());
   grid.def(
       "interpolation",
       [](const Grid& g, const Values<double>& a, Values<double> weights) {
@@ -84,7 +101,7 @@ void bind_multigrid(py::module_& m) {
       [](const Grid& g, const Values<double>& a, const Values<double>& w, Values<double> coarse) {
         double* to = coarse.mutable_data();
         const Entry entry(0);
-        return multigrid::galerkin(g, a.data(), w.data(), to);
+        multigrid::galerkin(g, a.data(), w.data(), to);
       },
       "a"_a.noconvert(), "w"_a.noconvert(), "coarse"_a.noconvert());
   grid.def(
@@ -95,8 +112,7 @@ void bind_multigrid(py::module_& m) {
           const Entry entry(0);
           found = multigrid::statistics(g, a.data());
         }
-        return py::dict("row_sum"_a = found.row_sum, "norm"_a = found.norm, "bound"_a = found.bound,
-                        "coupling"_a = found.coupling);
+        return to_python(found);
       },
       "a"_a.noconvert());
   bind_cycle<float>(grid);

@@ -5,18 +5,18 @@
 // J. E. Dendy, *Black box multigrid*, Journal of Computational Physics 48 (1982), 366-386.
 #pragma once
 
+#include <vector>
+
 #include "core/grid.hpp"
 #include "cpu/simd.hpp"
 
 namespace diagsparse::multigrid {
 
-// What the set-up has to know of the coefficients.
-struct Statistics {
-  double row_sum;                // the largest absolute value of the sum of a row
-  double norm;                   // the largest sum of absolute values in a row
-  double bound;                  // of the eigenvalues of D^-1 A: the largest sum of absolute values in one of its rows
-  std::vector<double> coupling;  // the sum of absolute values on each diagonal
-};
+// Writes the elements of a diagonal, which begins in its first row, to the coefficients, in which all others are zero.
+Placed place(const Grid& grid, int64 offset, const double* diagonal, double* coefficients);
+
+Definite definite(const Grid& grid, const double* coefficients);
+
 Statistics statistics(const Grid& grid, const double* coefficients);
 
 // The coefficients in another type, with a main diagonal such that the sums of the rows stay what they are: they may be
@@ -29,17 +29,8 @@ void rounded(const Grid& grid, const double* coefficients, T* result);
 // constants are interpolated exactly where a row adds up to zero, and jumps of coefficients are respected.
 void interpolation(const Grid& grid, const double* coefficients, double* weights);
 
-// The coefficients of all 27 steps of P^T A P on the coarse grid, where P is the interpolation; those that are zero
-// everywhere are reported as absent. `coarse` has a value for each coarse point, one step after another, in the order
-// of their codes.
-std::vector<bool> galerkin(const Grid& grid, const double* coefficients, const double* weights, double* coarse);
-
-// A smoother of two steps, as the polynomial e = a1 s + a2 D^-1 A s of the scaled residual s = D^-1 (b - A x), where D
-// is the main diagonal of A: two steps of Jacobi's method, or a Chebyshev polynomial.
-template <class T>
-struct Smoother {
-  T a1, a2;
-};
+// The coefficients of P^T A P on the coarse grid, where P is the interpolation, for each of its `coarse_steps`.
+void galerkin(const Grid& grid, const double* coefficients, const double* weights, double* coarse);
 
 template <class T>
 struct Cycle {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/grid_interpolation.hpp"
 #include "cpu/multigrid.hpp"
 #include "cpu/parallel.hpp"
 
@@ -18,55 +19,6 @@ void for_lines(int64 lines, int64 work, const F& f) {
     for (int64 line = task * kLines; line < std::min(lines, (task + 1) * kLines); ++line) f(line);
   });
 }
-
-// A fine point between coarse ones, and its row.
-class Between {
- public:
-  Between(const Grid& grid, const double* coefficients, const double* weights, const std::array<int, 27>& target)
-      : grid_(grid), coefficients_(coefficients), weights_(weights), target_(target) {}
-
-  // The weight with which the coarse point at -t enters the value of `point`, where t is not zero on the axes on which
-  // the point is between two coarse ones. Weights of points between fewer axes are known.
-  double weight(const std::array<int64, 3>& point, const Step& t) const {
-    const int64 row = (point[0] * grid_.size[1] + point[1]) * grid_.size[2] + point[2];
-    double center = 0, sum = 0;
-    for (std::size_t s = 0; s < grid_.steps.size(); ++s) {
-      const Step& o = grid_.steps[s];
-      bool stays = true;  // on the axes of t
-      bool leads = true;  // is towards the coarse point on some of these axes, and stays on the others
-      for (int d = 0; d < 3; ++d) {
-        if (t[d] == 0) continue;
-        stays &= o[d] == 0;
-        leads &= o[d] == 0 || o[d] == -t[d];
-      }
-      if (!leads) continue;
-      const double a = coefficients_[static_cast<int64>(s) * grid_.points() + row];
-      if (stays) center += a;
-      else if (a != 0) sum += a * neighbours(point, t, o);
-    }
-    return center > 0 ? -sum / center : 0;
-  }
-
- private:
-  // The weight of the same coarse point for the neighbour in direction o, as far as o is along the axes of t.
-  double neighbours(const std::array<int64, 3>& point, const Step& t, const Step& o) const {
-    Step rest = t;
-    std::array<int64, 3> coarse{};
-    for (int d = 0; d < 3; ++d) {
-      if (t[d] != 0 && o[d] != 0) rest[d] = 0;
-      coarse[d] = grid_.coarse(d, point[d], t[d]);
-      if (coarse[d] < 0) return 0;
-    }
-    if (rest == kCenter) return 1;
-    const auto size = grid_.coarse_size();
-    const int64 at = (coarse[0] * size[1] + coarse[1]) * size[2] + coarse[2];
-    return weights_[target_[code(rest)] * grid_.coarse_points() + at];
-  }
-
-  const Grid& grid_;
-  const double *coefficients_, *weights_;
-  const std::array<int, 27>& target_;
-};
 
 // On one axis: the fine point at step t from a coarse one, and the coarse point from which step u leads to the
 // neighbour of this fine point in direction o, with the step between the two coarse points.
@@ -136,7 +88,7 @@ int64 tasks_of(int64 points) { return (points + kPoints - 1) / kPoints; }
 template <class F>
 void for_points(const Grid& grid, const F& f) {
   const int64 n = grid.points();
-  parallel_for(tasks_of(n), 4 * n * static_cast<int64>(grid.steps.size()),
+  parallel_for(tasks_of(n), 4 * n * grid.steps.size(),
                [&](int64 task) { f(task, task * kPoints, std::min(n, (task + 1) * kPoints)); });
 }
 
@@ -144,14 +96,14 @@ void for_points(const Grid& grid, const F& f) {
 
 Statistics statistics(const Grid& grid, const double* coefficients) {
   const int64 n = grid.points();
-  const std::size_t count = grid.steps.size();
+  const int count = grid.steps.size();
   std::vector<Statistics> parts(tasks_of(n));
   const double* center = coefficients + grid.center() * n;
   for_points(grid, [&](int64 task, int64 first, int64 last) {
     std::vector<double> sums(last - first), absolutes(last - first);
     Statistics part{0, 0, 0, std::vector<double>(count)};
-    for (std::size_t s = 0; s < count; ++s) {
-      const double* a = coefficients + static_cast<int64>(s) * n + first;
+    for (int s = 0; s < count; ++s) {
+      const double* a = coefficients + s * n + first;
       double coupling = 0;
       for (int64 i = 0; i < last - first; ++i) {
         const double size = std::abs(a[i]);
@@ -169,13 +121,9 @@ Statistics statistics(const Grid& grid, const double* coefficients) {
     }
     parts[task] = std::move(part);
   });
-  Statistics all{0, 0, 0, std::vector<double>(count)};
-  for (const Statistics& part : parts) {
-    all.row_sum = std::max(all.row_sum, part.row_sum);
-    all.norm = std::max(all.norm, part.norm);
-    all.bound = std::max(all.bound, part.bound);
-    for (std::size_t s = 0; s < count; ++s) all.coupling[s] += part.coupling[s];
-  }
+  Statistics all;
+  all.coupling.resize(count);
+  for (const Statistics& part : parts) all.add(part);
   return all;
 }
 
@@ -185,10 +133,10 @@ void rounded(const Grid& grid, const double* coefficients, T* result) {
   const int center = grid.center();
   for_points(grid, [&](int64, int64 first, int64 last) {
     std::vector<double> others(last - first);
-    for (std::size_t s = 0; s < grid.steps.size(); ++s) {
-      const double* a = coefficients + static_cast<int64>(s) * n + first;
-      T* to = result + static_cast<int64>(s) * n + first;
-      if (static_cast<int>(s) == center) continue;
+    for (int s = 0; s < grid.steps.size(); ++s) {
+      const double* a = coefficients + s * n + first;
+      T* to = result + s * n + first;
+      if (s == center) continue;
       for (int64 i = 0; i < last - first; ++i) {
         to[i] = static_cast<T>(a[i]);
         others[i] += a[i] - static_cast<double>(to[i]);  // what is lost
@@ -203,58 +151,58 @@ template void rounded(const Grid&, const double*, float*);
 template void rounded(const Grid&, const double*, double*);
 
 void interpolation(const Grid& grid, const double* coefficients, double* weights) {
-  const std::vector<Step> targets = grid.targets();
-  const std::array<int, 27> position = positions(targets);
+  const Steps targets = grid.targets();
   const auto size = grid.coarse_size();
   const int64 count = grid.coarse_points();
-  const Between between(grid, coefficients, weights, position);
   for (int axes = 1; axes <= 3; ++axes) {  // on which a point is between coarse ones
     for_lines(size[0] * size[1], axes * 20 * count, [&](int64 line) {
       const int64 z = line / size[1], y = line % size[1];
-      for (std::size_t k = 0; k < targets.size(); ++k) {
+      for (int k = 0; k < targets.size(); ++k) {
         const Step& t = targets[k];
         if ((t[0] != 0) + (t[1] != 0) + (t[2] != 0) != axes) continue;
-        double* w = weights + static_cast<int64>(k) * count + line * size[2];
+        double* w = weights + k * count + line * size[2];
         const int64 fz = grid.fine(0, z, t[0]), fy = grid.fine(1, y, t[1]);
         for (int64 x = 0; x < size[2]; ++x) {
           const int64 fx = grid.fine(2, x, t[2]);
-          w[x] = fz < 0 || fy < 0 || fx < 0 ? 0 : between.weight({fz, fy, fx}, t);
+          w[x] = fz < 0 || fy < 0 || fx < 0 ? 0
+                                            : weight_between(grid, targets, coefficients, weights,
+                                                             grid.row(std::array{fz, fy, fx}), line * size[2] + x, t);
         }
       }
     });
   }
 }
 
-std::vector<bool> galerkin(const Grid& grid, const double* coefficients, const double* weights, double* coarse) {
-  std::vector<Step> from = grid.targets();  // from a coarse point to a fine one, in whose row it takes part
-  const std::array<int, 27> position = positions(from);
-  from.insert(from.begin(), kCenter);
+void galerkin(const Grid& grid, const double* coefficients, const double* weights, double* coarse) {
+  const Steps targets = grid.targets(), steps = grid.coarse_steps();
+  const Steps from(targets.set() |
+                   1u << code(Step{}));  // from a coarse point to a fine one, in whose row it takes part
   const auto size = grid.coarse_size();
   const int64 count = grid.coarse_points(), n = grid.points();
   const std::vector<double> ones(size[2], 1.0);
   const Pairs pairs[] = {Pairs(grid, 0), Pairs(grid, 1), Pairs(grid, 2)};
-  std::fill(coarse, coarse + 27 * count, 0.0);
+  std::fill(coarse, coarse + steps.size() * count, 0.0);
   for_lines(size[0] * size[1], 400 * count, [&](int64 line) {
     const int64 z = line / size[1], y = line % size[1];
     const auto of = [&](const Step& t, int64 at) {  // a line of weights
-      return t == kCenter ? ones.data() : weights + position[code(t)] * count + at * size[2];
+      return stays(t) ? ones.data() : weights + targets.position(t) * count + at * size[2];
     };
     for (const Step& t : from) {
       const int64 fz = grid.fine(0, z, t[0]), fy = grid.fine(1, y, t[1]);
       if (fz < 0 || fy < 0) continue;
       const double* w = of(t, line);
-      for (std::size_t s = 0; s < grid.steps.size(); ++s) {
+      for (int s = 0; s < grid.steps.size(); ++s) {
         const Step& o = grid.steps[s];
-        const double* a = coefficients + static_cast<int64>(s) * n + (fz * grid.size[1] + fy) * grid.size[2];
+        const double* a = coefficients + s * n + (fz * grid.size[1] + fy) * grid.size[2];
         for (const Step& u : from) {
           const Pair& in_z = pairs[0].at(t, o, u)[z];
           const Pair& in_y = pairs[1].at(t, o, u)[y];
           if (in_z.coarse < 0 || in_y.coarse < 0) continue;
           const double* v = of(u, in_z.coarse * size[1] + in_y.coarse);
-          double* sums = coarse + code({in_z.step, in_y.step, 0}) * count + line * size[2];
+          double* sums = coarse + line * size[2];
           for (const Run& run : pairs[2].runs(t, o, u)) {
             const auto& [fine, next, step] = run.pair;
-            double* to = sums + step * count + run.first;
+            double* to = sums + steps.position({in_z.step, in_y.step, step}) * count + run.first;
             if (grid.coarsened[2]) add_products<2>(to, w + run.first, a + fine, v + next, run.last - run.first);
             else add_products<1>(to, w + run.first, a + fine, v + next, run.last - run.first);
           }
@@ -262,11 +210,6 @@ std::vector<bool> galerkin(const Grid& grid, const double* coefficients, const d
       }
     }
   });
-  std::vector<bool> present(27);
-  for (int c = 0; c < 27; ++c) {
-    present[c] = std::any_of(coarse + c * count, coarse + (c + 1) * count, [](double a) { return a != 0; });
-  }
-  return present;
 }
 
 }  // namespace diagsparse::multigrid

@@ -5,6 +5,7 @@
 
 #include "bind/device.hpp"
 #include "bind/exchange.hpp"
+#include "bind/multigrid.hpp"
 #include "bind/python_array.hpp"
 #include "bind/repeated.hpp"
 #include "bind/solving.hpp"
@@ -131,6 +132,7 @@ void bind_device(py::module_& m) {
   bind_device_array(m);
   bind_repeated(m);
   bind_solving(m);
+  cuda::bind_multigrid(m);
   bind_entries(m);
   m.def("device_count", &device_count);
   m.def("device_name", [](int i) {

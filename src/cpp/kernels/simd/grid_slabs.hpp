@@ -10,7 +10,7 @@
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
-using multigrid::code, multigrid::Grid, multigrid::Step;
+using multigrid::Grid, multigrid::Step;
 
 // Three consecutive slabs, with zeros, or copies of the opposite points of periodic axes, around them. A fourth one
 // takes the place of the first.
@@ -56,7 +56,7 @@ class Rows {
 
   void at(Ring<T>& ring, int64 t, int64 slab, int64 y) {  // slab t of the ring is slab `slab` of the grid
     const int64 first = (slab * grid_.size[1] + y) * grid_.size[2], n = grid_.points();
-    count_ = static_cast<int>(grid_.steps.size());
+    count_ = grid_.steps.size();
     for (int s = 0; s < count_; ++s) {
       const Step& o = grid_.steps[s];
       a_[s] = coefficients_ + s * n + first;

@@ -10,14 +10,14 @@
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
-using multigrid::code, multigrid::Grid, multigrid::Step;
+using multigrid::Grid, multigrid::Step, multigrid::Steps;
 
 // Interpolation between a grid and the next one, line by line.
 template <class T>
 class Transfer {
  public:
   Transfer(const Grid& grid, const T* weights)
-      : grid_(grid), weights_(weights), size_(grid.coarse_size()), position_(multigrid::positions(grid.targets())) {
+      : grid_(grid), weights_(weights), size_(grid.coarse_size()), targets_(grid.targets()) {
     even_.resize(size_[2] + 1);
     odd_.resize(size_[2] + 1);
   }
@@ -99,13 +99,13 @@ class Transfer {
  private:
   // The line of the weights of a step, nullptr for the center, whose weight is 1.
   const T* weights(const Step& t, int64 line) const {
-    const int k = position_[code(t)];
+    const int k = targets_.position(t);
     return k < 0 ? nullptr : weights_ + k * grid_.coarse_points() + line;
   }
   const Grid& grid_;
   const T* weights_;
   std::array<int64, 3> size_;
-  std::array<int, 27> position_;
+  Steps targets_;
   std::vector<T> even_, odd_;  // the second one begins with the point before the first one
 };
 

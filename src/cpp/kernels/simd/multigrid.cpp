@@ -22,7 +22,7 @@ constexpr int64 kFewestSlabs = 16;  // in a task, so that those that are compute
 template <class F>
 void for_slabs(const Grid& grid, int64 count, int64 per_slab, const F& f) {
   const int64 tasks = std::max<int64>(1, std::min<int64>(count * per_slab / kFewestSlabs, 64));
-  parallel_for(tasks, 4 * grid.points() * static_cast<int64>(grid.steps.size()),
+  parallel_for(tasks, 4 * grid.points() * grid.steps.size(),
                [&](int64 task) { f(count * task / tasks, count * (task + 1) / tasks); });
 }
 

@@ -1,0 +1,74 @@
+"""Arrays on the device of a matrix: NumPy's on the CPU, `DeviceArray`s on a GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import owners
+from .._backends.backend import CPU, Backend
+
+
+def empty(backend: Backend, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return a new array in C order."""
+    if backend is CPU:
+        return np.empty(shape, dtype)
+    return backend.core.empty(shape, np.dtype(dtype).name, backend.index)
+
+
+def zeros(backend: Backend, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return a new array of zeros."""
+    if backend is CPU:
+        return np.zeros(shape, dtype)
+    created = empty(backend, shape, dtype)
+    created.fill(0)
+    return created
+
+
+def rows(backend: Backend, array: Any, chosen: list[int]) -> Any:
+    """Return some rows of an array; the array itself if they are all."""
+    if len(chosen) == len(array):
+        return array
+    if backend is CPU:
+        return array[chosen]
+    count = array.shape[1]
+    kept, flat = empty(backend, (len(chosen), count), array.dtype), array.ravel()
+    to = kept.ravel()
+    for i, row in enumerate(chosen):
+        to[i * count : (i + 1) * count].assign(flat[row * count : (row + 1) * count])
+    return kept
+
+
+def on_host(array: Any) -> Any:
+    """Return an array as a NumPy array."""
+    return array if isinstance(array, np.ndarray) else owners.download(array)
+
+
+def on_device(backend: Backend, array: Any) -> Any:
+    """Return a NumPy array as an array on the device."""
+    return array if backend is CPU else owners.upload(backend, array)
+
+
+def copy(x: Any, to: Any) -> None:
+    """Copy an array to another one."""
+    if isinstance(to, np.ndarray):
+        to[...] = x
+    else:
+        to.assign(x)
+
+
+def multiply(backend: Backend, matrix: Any, x: Any, out: Any) -> None:
+    """Write the product of a small dense matrix and a vector to `out`."""
+    if backend is CPU:
+        np.matmul(matrix, x, out=out)
+    else:
+        backend.core.multiply_dense(matrix, x, out)
+
+
+def add(backend: Backend, x: Any, to: Any) -> None:
+    """Add a vector to another one."""
+    if backend is CPU:
+        to += x
+    else:
+        backend.core.scaled_sum(1.0, x, 1.0, to, to)

@@ -1,0 +1,270 @@
+// Multigrid on a GPU for Python, which has checked the sizes of all arrays. Values are float32 or float64, and the
+// vectors of solutions float64.
+#include "bind/multigrid.hpp"
+
+#include <optional>
+
+#include "bind/device.hpp"
+#include "bind/exchange.hpp"
+#include "bind/grid.hpp"
+#include "core/diagonals.hpp"
+#include "kernels/multigrid/plane.hpp"
+
+namespace py = pybind11;
+
+namespace diagsparse::cuda {
+
+namespace {
+
+using namespace py::literals;
+using multigrid::ConjugateGradients;
+using multigrid::Grid;
+using multigrid::Lines;
+using multigrid::Plane;
+
+// An array, whose memory stays valid until the work on this stream is done.
+Array kept(const DeviceArray& a) {
+  const Array array = a.array();
+  used_on_this_stream(array);
+  return array;
+}
+template <class T>
+T* memory_of(const DeviceArray& a) {
+  const Array array = kept(a);
+  if (a.dtype != dtype_of<std::remove_const_t<T>>()) throw py::type_error("an array has another type than expected");
+  return static_cast<T*>(array.data);
+}
+
+// Calls f with a float or a double of the type of the array.
+template <class F>
+auto with_type(const DeviceArray& a, const F& f) {
+  return a.dtype == DType::f32 ? f(float()) : f(double());
+}
+
+using Arrays = const DeviceArray&;
+
+void bind_setup(py::class_<Grid>& grid) {
+  grid.def("place", [](const Grid& g, int64 offset, Arrays diagonal, Arrays a) {
+    multigrid::Placed placed;
+    {
+      const Entry entry(a.device);
+      placed = multigrid::place(g, offset, memory_of<const double>(diagonal), memory_of<double>(a));
+    }
+    return to_python(placed);
+  });
+  grid.def("definite", [](const Grid& g, Arrays a) {
+    multigrid::Definite found;
+    {
+      const Entry entry(a.device);
+      found = multigrid::definite(g, memory_of<const double>(a));
+    }
+    return to_python(found);
+  });
+  grid.def("statistics", [](const Grid& g, Arrays a) {
+    multigrid::Statistics found;
+    {
+      const Entry entry(a.device);
+      found = multigrid::statistics(g, memory_of<const double>(a));
+    }
+    return to_python(found);
+  });
+  grid.def("rounded", [](const Grid& g, Arrays a, Arrays result) {
+    const Entry entry(a.device);
+    with_type(result,
+              [&](auto type) { multigrid::rounded(g, memory_of<const double>(a), memory_of<decltype(type)>(result)); });
+  });
+  grid.def("interpolation", [](const Grid& g, Arrays a, Arrays weights) {
+    const Entry entry(a.device);
+    multigrid::interpolation(g, memory_of<const double>(a), memory_of<double>(weights));
+  });
+  grid.def("galerkin", [](const Grid& g, Arrays a, Arrays w, Arrays coarse) {
+    const Entry entry(a.device);
+    multigrid::galerkin(g, memory_of<const double>(a), memory_of<const double>(w), memory_of<double>(coarse));
+  });
+}
+
+void bind_cycle(py::class_<Grid>& grid) {
+  grid.def("descend", [](const Grid& g, Arrays a, Arrays w, double a1, double a2, Arrays b, Arrays x, Arrays coarse,
+                         Arrays work) {
+    const Entry entry(a.device);
+    with_type(a, [&](auto type) {
+      using T = decltype(type);
+      multigrid::descend<T>(g, memory_of<const T>(a), memory_of<const T>(w), {static_cast<T>(a1), static_cast<T>(a2)},
+                            memory_of<const T>(b), memory_of<T>(x), memory_of<T>(coarse), memory_of<T>(work));
+    });
+  });
+  grid.def("ascend", [](const Grid& g, Arrays a, Arrays w, double a1, double a2, Arrays b, Arrays x, Arrays e,
+                        Arrays out, Arrays work) {
+    const Entry entry(a.device);
+    with_type(a, [&](auto type) {
+      using T = decltype(type);
+      multigrid::ascend<T>(g, memory_of<const T>(a), memory_of<const T>(w), {static_cast<T>(a1), static_cast<T>(a2)},
+                           memory_of<const T>(b), memory_of<const T>(x), memory_of<const T>(e), memory_of<T>(out),
+                           memory_of<T>(work));
+    });
+  });
+  grid.def("residual", [](const Grid& g, Arrays a, Arrays b, Arrays x, Arrays r) {
+    const Entry entry(a.device);
+    with_type(a, [&](auto type) {
+      using T = decltype(type);
+      multigrid::residual<T>(g, memory_of<const T>(a), memory_of<const T>(b), memory_of<const T>(x), memory_of<T>(r));
+    });
+  });
+}
+
+void bind_vectors(py::module_& m) {
+  m.def("multiply_dense", [](Arrays a, Arrays x, Arrays out) {
+    const Entry entry(a.device);
+    with_type(a, [&](auto type) {
+      using T = decltype(type);
+      multigrid::multiply_dense<T>(x.size(), memory_of<const T>(a), memory_of<const T>(x), memory_of<T>(out));
+    });
+  });
+  m.def("sums", [](Arrays x) {
+    multigrid::Sums found;
+    {
+      const Entry entry(x.device);
+      found = with_type(x, [&](auto type) { return multigrid::sums(x.size(), memory_of<const decltype(type)>(x)); });
+    }
+    return py::make_tuple(found.largest, found.sum, found.squares);
+  });
+  m.def("scaled_sum", [](double alpha, Arrays x, double beta, Arrays y, Arrays out) {
+    const Entry entry(x.device);
+    with_type(x, [&](auto type) {
+      with_type(out, [&](auto to) {
+        multigrid::combine(x.size(), alpha, memory_of<const decltype(type)>(x), beta,
+                           memory_of<const decltype(type)>(y), memory_of<decltype(to)>(out));
+      });
+    });
+  });
+  m.def("shift", [](Arrays x, double by, Arrays out) {
+    const Entry entry(x.device);
+    multigrid::shift(x.size(), memory_of<const double>(x), by, memory_of<double>(out));
+  });
+}
+
+// The diagonals on and above the main one, if the matrix consists of contiguous diagonals, not too many.
+std::optional<multigrid::UpperDiagonals> upper_diagonals(const Matrix& matrix, Op op) {
+  const auto* layout = dynamic_cast<const Layout*>(matrix.structure.get());
+  const DType dtype = matrix.values.dtype;
+  if (layout == nullptr || layout->packing.period > 0 || (dtype != DType::f32 && dtype != DType::f64)) return {};
+  multigrid::UpperDiagonals found;
+  found.dtype = dtype;
+  for (const Span& span : packed_spans_of(*layout, op)) {
+    if (span.offset < 0) continue;
+    if (found.count == multigrid::UpperDiagonals::kMost) return {};
+    found.offsets[found.count] = span.offset;
+    found.at[found.count++] = static_cast<const char*>(matrix.values.data) + span.start * item_size(dtype);
+  }
+  return found;
+}
+
+void bind_conjugate_gradients(py::module_& m) {
+  py::class_<ConjugateGradients>(m, "ConjugateGradients", py::module_local())
+      .def(py::init([](int device) {
+        const Entry entry(device);
+        return ConjugateGradients();
+      }))
+      .def("direction",
+           [](ConjugateGradients& self, Arrays r, Arrays z, const Lines& lines, Arrays p, Arrays x,
+              const DeviceArray* products) {
+             const Entry entry(r.device);
+             with_type(z, [&](auto type) {
+               self.direction(r.size(), memory_of<const double>(r), memory_of<const decltype(type)>(z), lines,
+                              memory_of<double>(p), memory_of<double>(x),
+                              products ? memory_of<const double>(*products) : nullptr, products ? products->size() : 0);
+             });
+           })
+      .def("multiply",
+           [](ConjugateGradients& self, const Matrix& matrix, Op op, Arrays p, Arrays q) {
+             const Entry entry(p.device, {&matrix});
+             const auto upper = upper_diagonals(matrix, op);
+             if (!upper) return false;
+             self.multiply(p.size(), *upper, memory_of<const double>(p), memory_of<double>(q));
+             return true;
+           })
+      .def("step",
+           [](ConjugateGradients& self, Arrays p, Arrays q, Arrays r, Arrays small, const Lines& lines) {
+             const Entry entry(r.device);
+             return with_type(small, [&](auto type) {
+               return self.step(r.size(), memory_of<const double>(p), memory_of<const double>(q), memory_of<double>(r),
+                                memory_of<decltype(type)>(small), lines);
+             });
+           })
+      .def("finish", [](ConjugateGradients& self, Arrays p, Arrays x) {
+        const Entry entry(p.device);
+        self.finish(p.size(), memory_of<const double>(p), memory_of<double>(x));
+      });
+}
+
+void bind_plane(py::module_& m) {
+  py::class_<Lines>(m, "Lines", py::module_local()).def(py::init<>());
+  m.def("is_plane", &Plane::supports);
+  py::class_<Plane>(m, "Plane", py::module_local())
+      .def(py::init([](const Grid& g, Arrays a, Arrays w, double a1, double a2, const std::string& dtype) {
+        const Entry entry(a.device);
+        return Plane(g, memory_of<const double>(a), memory_of<const double>(w), a1, a2, dtype_of_name(dtype));
+      }))
+      .def_property_readonly("b", [](const Plane& p) { return DeviceArray::of(p.b()); })
+      .def_property_readonly("e", [](const Plane& p) { return DeviceArray::of(p.e()); })
+      .def("products",
+           [](Plane& p) {
+             const Entry entry(p.b().device);
+             return DeviceArray::of(p.products());
+           })
+      .def_property_readonly("lines", &Plane::lines)
+      .def_property_readonly("nbytes", &Plane::nbytes)
+      .def("load",
+           [](const Plane& p, Arrays flat) {
+             const Entry entry(flat.device);
+             p.load(kept(flat));
+           })
+      .def("unload",
+           [](const Plane& p, Arrays flat) {
+             const Entry entry(flat.device);
+             p.unload(kept(flat));
+           })
+      .def("descend",
+           [](const Plane& p, const Plane& below) {
+             const Entry entry(p.b().device);
+             p.descend(below);
+           })
+      .def("descend",
+           [](const Plane& p, Arrays below) {
+             const Entry entry(below.device);
+             p.descend(kept(below));
+           })
+      .def("ascend",
+           [](const Plane& p, const Plane& below) {
+             const Entry entry(p.b().device);
+             p.ascend(below);
+           })
+      .def("ascend",
+           [](Plane& p, Arrays below) {
+             const Entry entry(below.device);
+             p.ascend_from_flat(kept(below));
+           })
+      .def("begin_correction",
+           [](Plane& p) {
+             const Entry entry(p.b().device);
+             p.begin_correction();
+           })
+      .def("end_correction", [](const Plane& p) {
+        const Entry entry(p.b().device);
+        p.end_correction();
+      });
+}
+
+}  // namespace
+
+void bind_multigrid(py::module_& m) {
+  py::class_<Grid> grid(m, "Grid", py::module_local());
+  bind_grid(grid);
+  bind_setup(grid);
+  bind_cycle(grid);
+  bind_vectors(m);
+  bind_plane(m);
+  bind_conjugate_gradients(m);
+}
+
+}  // namespace diagsparse::cuda

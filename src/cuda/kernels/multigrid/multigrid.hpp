@@ -1,0 +1,93 @@
+// Multigrid on a GPU: the next level of a hierarchy, the parts of a cycle, and conjugate gradients. The functions and
+// arrays are those of cpu/multigrid.hpp; the pointers are on the device.
+#pragma once
+
+#include "core/array.hpp"
+#include "core/grid.hpp"
+
+namespace diagsparse::cuda::multigrid {
+
+using diagsparse::multigrid::Definite, diagsparse::multigrid::Grid, diagsparse::multigrid::Placed,
+    diagsparse::multigrid::Smoother, diagsparse::multigrid::Statistics, diagsparse::multigrid::Step,
+    diagsparse::multigrid::Steps;
+
+// ---- set-up ---------------------------------------------------------------------------------------
+Placed place(const Grid& grid, int64 offset, const double* diagonal, double* coefficients);
+Definite definite(const Grid& grid, const double* coefficients);
+Statistics statistics(const Grid& grid, const double* coefficients);
+template <class T>
+void rounded(const Grid& grid, const double* coefficients, T* result);
+void interpolation(const Grid& grid, const double* coefficients, double* weights);
+void galerkin(const Grid& grid, const double* coefficients, const double* weights, double* coarse);
+
+// ---- a cycle --------------------------------------------------------------------------------------
+// `work` has a value for each point of the grid.
+template <class T>
+void descend(const Grid& grid, const T* coefficients, const T* weights, Smoother<T> smoother, const T* b, T* x,
+             T* coarse, T* work);
+template <class T>
+void ascend(const Grid& grid, const T* coefficients, const T* weights, Smoother<T> smoother, const T* b, const T* x,
+            const T* e, T* out, T* work);
+template <class T>
+void residual(const Grid& grid, const T* coefficients, const T* b, const T* x, T* r);
+// out = A x for a dense matrix in C order.
+template <class T>
+void multiply_dense(int64 n, const T* matrix, const T* x, T* out);
+
+// ---- vectors --------------------------------------------------------------------------------------
+// The largest absolute value (NaN if there is one), the sum, and the sum of squares; waits for them.
+struct Sums {
+  double largest, sum, squares;
+};
+template <class T>
+Sums sums(int64 n, const T* x);
+// out = alpha x + beta y, or alpha x if beta is 0; out may be x or y.
+template <class X, class Out>
+void combine(int64 n, double alpha, const X* x, double beta, const X* y, Out* out);
+void shift(int64 n, const double* x, double by, double* out);
+
+// Where the values of a grid are in memory: lines of nx values, `pitch` apart; without a pitch, one after the other.
+struct Lines {
+  int64 nx = 0, pitch = 0, origin = 0;
+  constexpr int64 at(int64 i) const {
+    if (pitch == 0) return i;
+    const int64 line = i <= 0xffffffff ? static_cast<unsigned>(i) / static_cast<unsigned>(nx) : i / nx;
+    return origin + line * pitch + (i - line * nx);
+  }
+};
+
+// The diagonals of a symmetric matrix on the main one and above: element (i, i + offset) is at[i].
+struct UpperDiagonals {
+  static constexpr int kMost = 32;
+  int count = 0;
+  DType dtype = DType::f64;
+  int64 offsets[kMost];
+  const void* at[kMost];
+};
+
+// Preconditioned conjugate gradients, whose factors stay on the device.
+class ConjugateGradients {
+ public:
+  ConjugateGradients();
+  // q = A p. `step` need not compute the inner product of the two then.
+  void multiply(int64 n, const UpperDiagonals& matrix, const double* p, double* q);
+  // Completes the last step of x, and makes the preconditioned residual z a direction p, from the second one on
+  // conjugate to the last one. `lines` says where the values of z are. If their number is not 0, the inner product of r
+  // and z is the sum of some products.
+  template <class T>
+  void direction(int64 n, const double* r, const T* z, const Lines& lines, double* p, double* x, const double* products,
+                 int64 count);
+  // The residual after a step in direction p, where q = A p, also rounded to `small`; the inner product of r and z
+  // before, and the square of the norm of the new residual. Without a step if one of the inner products is not
+  // positive. Waits for the device.
+  template <class T>
+  std::array<double, 2> step(int64 n, const double* p, const double* q, double* r, T* small, const Lines& lines);
+  // Completes the last step of x.
+  void finish(int64 n, const double* p, double* x);
+
+ private:
+  Array factors_, partial_;
+  bool first_ = true, multiplied_ = false;
+};
+
+}  // namespace diagsparse::cuda::multigrid

@@ -1,0 +1,231 @@
+// Vectors of solvers: sums, linear combinations, and the steps of conjugate gradients.
+#include "device/values.cuh"
+#include "kernels/multigrid/multigrid.hpp"
+#include "kernels/multigrid/reduction.cuh"
+
+namespace diagsparse::cuda::multigrid {
+
+namespace {
+
+template <class T>
+__global__ void sums_kernel(int64 n, const T* x, double* parts) {
+  double largest = 0, sum = 0, squares = 0;
+  for_elements(n, [&](int64 i) {
+    const double v = x[i], size = fabs(v);
+    largest = largest >= size || largest != largest ? largest : size;
+    sum += v;
+    squares += v * v;
+  });
+  largest = reduced<true>(largest);
+  sum = reduced<false>(sum);
+  squares = reduced<false>(squares);
+  if (threadIdx.x != 0) return;
+  parts[blockIdx.x] = largest;
+  parts[kParts + blockIdx.x] = sum;
+  parts[2 * kParts + blockIdx.x] = squares;
+}
+
+template <class X, class Out>
+__global__ void combine_kernel(int64 n, double alpha, const X* x, double beta, const X* y, Out* out) {
+  for_elements(n, [&](int64 i) {
+    const double v = alpha * static_cast<double>(x[i]);
+    out[i] = static_cast<Out>(beta == 0 ? v : v + beta * static_cast<double>(y[i]));
+  });
+}
+
+__global__ void shift_kernel(int64 n, const double* x, double by, double* out) {
+  for_elements(n, [&](int64 i) { out[i] = x[i] + by; });
+}
+
+// The factors of conjugate gradients on the device.
+struct Factors {
+  double rho;   // the inner product of r and z
+  double beta;  // of the last direction in the new one
+  double step;  // along the last direction
+  double size;  // the square of the norm of r
+};
+
+template <class T>
+__global__ void dot_kernel(int64 n, const double* x, const T* y, Lines lines, double* parts) {
+  double sum = 0;
+  for_elements(n, [&](int64 i) { sum += x[i] * static_cast<double>(y[lines.at(i)]); });
+  sum = reduced<false>(sum);
+  if (threadIdx.x == 0) parts[blockIdx.x] = sum;
+}
+
+// q = A p, and the inner product of the two; Count 0 stands for any number of diagonals.
+template <class V, int Count>
+__global__ void __launch_bounds__(kBlock, 4)
+    multiply_kernel(int64 n, UpperDiagonals matrix, const double* __restrict__ p, double* __restrict__ q,
+                    double* parts) {
+  double product = 0;
+  for_elements(n, [&](int64 i) {
+    double sum = 0;
+#pragma unroll
+    for (int s = 0; s < (Count > 0 ? Count : matrix.count); ++s) {
+      const int64 k = matrix.offsets[s];
+      const auto* a = static_cast<const V*>(matrix.at[s]);
+      if (i + k < n) sum += static_cast<double>(load(a + i)) * load(p + i + k);
+      if (k > 0 && i >= k) sum += static_cast<double>(load(a + i - k)) * load(p + i - k);
+    }
+    q[i] = sum;
+    product += sum * p[i];
+  });
+  product = reduced<false>(product);
+  if (threadIdx.x == 0) parts[blockIdx.x] = product;
+}
+
+enum class Sum { rho, curvature, size };
+// Adds up the parts, and computes the factors that depend on the sum.
+__global__ void factors_kernel(Sum of, bool first, const double* parts, int64 count, Factors* f) {
+  double sum = 0;
+  for_elements(count, [&](int64 i) { sum += parts[i]; });
+  sum = reduced<false>(sum);
+  if (threadIdx.x != 0) return;
+  if (of == Sum::rho) {
+    f->beta = first || !(f->rho > 0) ? 0 : sum / f->rho;
+    f->rho = sum;
+  } else if (of == Sum::curvature) {
+    f->step = f->rho > 0 && sum > 0 ? f->rho / sum : 0;
+    if (!(sum > 0)) f->rho = 0;
+  } else {
+    f->size = sum;
+  }
+}
+
+template <class T>
+__global__ void direction_kernel(int64 n, bool first, const Factors* f, const T* __restrict__ z, Lines lines,
+                                 double* __restrict__ p, double* __restrict__ x) {
+  const double beta = f->beta, step = f->step;
+  for_elements(n, [&](int64 i) {
+    const double v = z[lines.at(i)];
+    if (first) {
+      p[i] = v;
+    } else {
+      const double before = p[i];
+      x[i] += step * before;
+      p[i] = v + beta * before;
+    }
+  });
+}
+
+template <class T>
+__global__ void step_kernel(int64 n, const Factors* f, const double* q, double* r, T* small, Lines lines,
+                            double* parts) {
+  const double step = f->step;
+  double sum = 0;
+  for_elements(n, [&](int64 i) {
+    const double v = r[i] - step * q[i];
+    r[i] = v;
+    small[lines.at(i)] = static_cast<T>(v);
+    sum += v * v;
+  });
+  sum = reduced<false>(sum);
+  if (threadIdx.x == 0) parts[blockIdx.x] = sum;
+}
+
+__global__ void finish_kernel(int64 n, const Factors* f, const double* p, double* x) {
+  const double step = f->step;
+  for_elements(n, [&](int64 i) { x[i] += step * p[i]; });
+}
+
+// Enough blocks to read vectors at the speed of memory.
+dim3 many(int64 n) { return blocks(n, 8); }
+
+}  // namespace
+
+template <class T>
+Sums sums(int64 n, const T* x) {
+  const Scratch<double> parts(3 * kParts);
+  launch("sums", sums_kernel<T>, dim3(kParts), dim3(kBlock), n, x, parts.get());
+  const std::vector<double> found = download(static_cast<const double*>(parts.get()), 3 * kParts);
+  Sums all{0, 0, 0};
+  for (int i = 0; i < kParts; ++i) {
+    all.largest = all.largest >= found[i] || all.largest != all.largest ? all.largest : found[i];
+    all.sum += found[kParts + i];
+    all.squares += found[2 * kParts + i];
+  }
+  return all;
+}
+template Sums sums(int64, const float*);
+template Sums sums(int64, const double*);
+
+template <class X, class Out>
+void combine(int64 n, double alpha, const X* x, double beta, const X* y, Out* out) {
+  launch("combine", combine_kernel<X, Out>, many(n), dim3(kBlock), n, alpha, x, beta, y, out);
+}
+template void combine(int64, double, const float*, double, const float*, float*);
+template void combine(int64, double, const float*, double, const float*, double*);
+template void combine(int64, double, const double*, double, const double*, float*);
+template void combine(int64, double, const double*, double, const double*, double*);
+
+void shift(int64 n, const double* x, double by, double* out) {
+  launch("shift", shift_kernel, many(n), dim3(kBlock), n, x, by, out);
+}
+
+ConjugateGradients::ConjugateGradients()
+    : factors_(upload(std::vector<Factors>{{0, 0, 0, 0}})), partial_(upload(std::vector<double>(kParts))) {}
+
+void ConjugateGradients::multiply(int64 n, const UpperDiagonals& matrix, const double* p, double* q) {
+  auto* parts = static_cast<double*>(partial_.data);
+  const auto start = [&](auto kernel) {
+    launch("cg_multiply", kernel, dim3(kParts), dim3(kBlock), n, matrix, p, q, parts);
+  };
+  const auto with_count = [&](auto type) {
+    using V = decltype(type);
+    switch (matrix.count) {
+      case 3: return start(multiply_kernel<V, 3>);
+      case 4: return start(multiply_kernel<V, 4>);
+      case 5: return start(multiply_kernel<V, 5>);
+      case 14: return start(multiply_kernel<V, 14>);
+      default: return start(multiply_kernel<V, 0>);
+    }
+  };
+  matrix.dtype == DType::f32 ? with_count(float()) : with_count(double());
+  multiplied_ = true;
+}
+
+template <class T>
+void ConjugateGradients::direction(int64 n, const double* r, const T* z, const Lines& lines, double* p, double* x,
+                                   const double* products, int64 count) {
+  auto* f = static_cast<Factors*>(factors_.data);
+  if (count == 0) {
+    auto* parts = static_cast<double*>(partial_.data);
+    launch("cg_dot", dot_kernel<T>, dim3(kParts), dim3(kBlock), n, r, z, lines, parts);
+    products = parts;
+    count = kParts;
+  }
+  launch("cg_factors", factors_kernel, dim3(1), dim3(512), Sum::rho, first_, products, count, f);
+  launch("cg_direction", direction_kernel<T>, many(n), dim3(kBlock), n, first_, f, z, lines, p, x);
+  first_ = false;
+}
+
+template <class T>
+std::array<double, 2> ConjugateGradients::step(int64 n, const double* p, const double* q, double* r, T* small,
+                                               const Lines& lines) {
+  auto* f = static_cast<Factors*>(factors_.data);
+  auto* parts = static_cast<double*>(partial_.data);
+  if (!multiplied_) launch("cg_dot", dot_kernel<double>, dim3(kParts), dim3(kBlock), n, p, q, Lines{}, parts);
+  multiplied_ = false;
+  launch("cg_factors", factors_kernel, dim3(1), dim3(512), Sum::curvature, false, parts, int64{kParts}, f);
+  launch("cg_step", step_kernel<T>, dim3(kParts), dim3(kBlock), n, f, q, r, small, lines, parts);
+  launch("cg_factors", factors_kernel, dim3(1), dim3(512), Sum::size, false, parts, int64{kParts}, f);
+  const Factors now = download(static_cast<const Factors*>(f), 1)[0];
+  return {now.rho, now.size};
+}
+
+void ConjugateGradients::finish(int64 n, const double* p, double* x) {
+  if (first_) return;
+  launch("cg_finish", finish_kernel, many(n), dim3(kBlock), n, static_cast<const Factors*>(factors_.data), p, x);
+}
+
+template void ConjugateGradients::direction(int64, const double*, const float*, const Lines&, double*, double*,
+                                            const double*, int64);
+template std::array<double, 2> ConjugateGradients::step(int64, const double*, const double*, double*, float*,
+                                                        const Lines&);
+template void ConjugateGradients::direction(int64, const double*, const double*, const Lines&, double*, double*,
+                                            const double*, int64);
+template std::array<double, 2> ConjugateGradients::step(int64, const double*, const double*, double*, double*,
+                                                        const Lines&);
+
+}  // namespace diagsparse::cuda::multigrid

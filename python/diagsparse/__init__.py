@@ -28,6 +28,7 @@ from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
 from ._products.solving import factorized, solve
 from ._products.sums import anticommutator, commutator, syr2k, syrk
+from ._products.triangular import solve_triangular
 from ._show.config import show_config
 from ._version import __version__ as __version__
 from .advice import array, recommend
@@ -42,6 +43,6 @@ __all__ = [
     "block_diag", "chebyshev_multiply", "commutator", "compare", "cuda_available", "diags", "eye", "factorized",
     "forecast", "formats", "gallery", "get_num_threads", "hstack", "issparse", "kron", "matmul", "memory_report",
     "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply",
-    "reordered", "set_memory_pool", "set_num_threads", "show_config", "solve", "syr2k", "syrk", "vstack", "write",
-    *_classes,
+    "reordered", "set_memory_pool", "set_num_threads", "show_config", "solve", "solve_triangular", "syr2k", "syrk", "vstack",
+    "write", *_classes,
 ]  # fmt: skip

@@ -109,6 +109,22 @@ class Plan(Protocol):
     def run_into(self, a: Matrix, b: Matrix, out: Matrix, alpha: complex, beta: complex, /) -> None: ...
 
 
+class Triangle(Protocol):
+    """A triangle of a matrix, analyzed for solving."""
+
+    order: str
+    nbytes: int
+
+    def solve(self, x: Array) -> None: ...
+
+
+class HostTriangle(Triangle, Protocol):
+    """A triangle on the CPU."""
+
+    singular: int
+    finite: bool
+
+
 class Core(Protocol):
     """The functions of both modules."""
 
@@ -205,7 +221,11 @@ class CpuCore(Core, Protocol):
     """The functions of the CPU module alone."""
 
     Grid: Any
+    HostTriangle: Any
 
+    def triangle(self, a: Matrix, op: int, lower: bool, unit: bool) -> HostTriangle: ...
+    def incomplete_lu(self, a: Matrix) -> int: ...
+    def incomplete_cholesky(self, a: Matrix) -> int: ...
     def lines_in_order(self, who: str, indptr: np.ndarray, indices: np.ndarray, lines: int, extent: int) -> bool: ...
     def add_to_dense(self, alpha: complex, a: Matrix, op: int, dense: np.ndarray, accumulate: bool) -> None: ...
     def select(self, a: Matrix, flags: np.ndarray) -> Matrix: ...
@@ -233,6 +253,7 @@ class CudaCore(Core, Protocol):
     DeviceArray: Any
     Event: Any
     Repeated: Any
+    Triangle: Any
 
     def asarray(self, obj: Any, stream: int | None = None) -> Array: ...
     def empty(self, shape: Sequence[int], dtype: str, device: int = 0, order: str = "C") -> Array: ...
@@ -253,5 +274,9 @@ class CudaCore(Core, Protocol):
     def repeated(
         self, a: Matrix, op: int, kernel: str, x: Any, y: Any, x_view: Array, y_view: Array, current: Any
     ) -> Callable[..., Any]: ...
+    def triangle_of_rows(self, a: Matrix, op: int, lower: bool, unit: bool) -> Triangle: ...
+    def triangle_of_diagonals(
+        self, a: Matrix, op: int, lower: bool, inverse: Array | None, offsets: list[int]
+    ) -> Triangle | None: ...
     def solve_tridiagonal(self, lower: Array, main: Array, upper: Array, x: Array) -> None: ...
     def solve_pentadiagonal(self, a: Array, b: Array, c: Array, d: Array, e: Array, x: Array) -> None: ...

@@ -1,6 +1,7 @@
-// The bindings of triangles on the CPU. Python has checked the sizes of all arrays.
+// The bindings of triangles and incomplete factors on the CPU. Python has checked the sizes of all arrays.
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
+#include "cpu/incomplete.hpp"
 #include "cpu/triangle.hpp"
 
 namespace py = pybind11;
@@ -19,7 +20,7 @@ const char* name_of(triangles::Order order) {
 }  // namespace
 
 void bind_triangles(py::module_& m) {
-  py::class_<System>(m, "Triangle", py::module_local())
+  py::class_<System>(m, "HostTriangle", py::module_local())
       .def_readonly("singular", &System::singular)
       .def_readonly("finite", &System::finite)
       .def_property_readonly("order", [](const System& t) { return name_of(t.order); })
@@ -39,6 +40,14 @@ void bind_triangles(py::module_& m) {
   m.def("triangle", [](const Matrix& a, Op op, bool lower, bool unit) {
     const Entry entry(0, {&a});
     return triangles::analyzed(a, op, lower, unit);
+  });
+  m.def("incomplete_lu", [](Matrix& a) {
+    const Entry entry(0, {&a});
+    return incomplete::factor_lu(a);
+  });
+  m.def("incomplete_cholesky", [](Matrix& a) {
+    const Entry entry(0, {&a});
+    return incomplete::factor_cholesky(a);
   });
 }
 

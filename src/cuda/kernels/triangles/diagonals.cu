@@ -1,0 +1,362 @@
+// Substitution with diagonals on a GPU.
+//
+//   x[i] = (x[i] - sum of a_k[i] x[i -+ d_k]) inverse[i], from far diagonals to near ones; x: n x columns, F order.
+//
+// Both kernels compute every row in the same way on every run.
+#include "device/cuda.hpp"
+#include "device/launch.cuh"
+#include "kernels/triangles/triangle.hpp"
+
+namespace diagsparse::cuda::triangles {
+
+namespace {
+
+constexpr int kMostTerms = 32;    // of the kernel `blocks`
+constexpr int kMostInLines = 4;   // of the kernel `lines`
+constexpr int kHistory = 4;       // steps for which a warp keeps its results in registers
+constexpr int kPublish = 32;      // steps after which a warp says how far it is
+constexpr int64 kAhead = 64;      // positions from which values are brought to the L2 cache before they are needed
+constexpr int64 kFewestLines = 64, kMostLaunches = 4096;
+
+// Row q of the order of substitution.
+struct Rows {
+  int64 count;
+  bool lower;
+  __host__ __device__ int64 row(int64 q) const { return lower ? q : count - 1 - q; }
+  __host__ __device__ int64 sign() const { return lower ? -1 : 1; }  // of the way to rows that a row depends on
+};
+
+template <class T>
+__device__ T minus_product(T sum, T a, T x) {
+  const T p = multiply(a, x);
+  if constexpr (is_complex<T>) return {sum.re - p.re, sum.im - p.im};
+  else return sum - p;
+}
+
+// ---- blocks: a thread computes a row; the rows [begin, end) do not depend on each other ------------------------------
+template <class T>
+struct Blocks {
+  const T* values;
+  const T* inverse;
+  Rows rows;
+  bool conjugated;
+  int count;
+  int64 distance[kMostTerms], first[kMostTerms];
+};
+
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    substitute_block(const __grid_constant__ Blocks<T> t, T* x, int64 lead, int64 begin, int64 end) {
+  const int64 q = begin + thread_index();
+  if (q >= end) return;
+  const int64 i = t.rows.row(q);
+  x += blockIdx.y * lead;
+  T sum = x[i];
+  for (int k = 0; k < t.count; ++k) {
+    if (t.distance[k] > q) continue;
+    sum = minus_product(sum, conjugate_if(t.conjugated, t.values[t.first[k] + i]), x[i + t.rows.sign() * t.distance[k]]);
+  }
+  x[i] = t.inverse ? multiply(conjugate_if(t.conjugated, t.inverse[i]), sum) : sum;
+}
+
+// ---- lines: a lane computes a line, a warp 32 of them ------------------------------------------------------------
+template <class T>
+struct Lines {
+  const T* values;
+  const T* inverse;
+  Rows rows;
+  bool conjugated;
+  int64 line, skew, all;  // rows in a line, and the number of lines
+  Term terms[kMostInLines];
+};
+
+__device__ inline unsigned acquire(const unsigned* p) {
+  unsigned v;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+}
+__device__ inline void release(unsigned* p, unsigned v) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+__device__ inline void bring(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
+
+template <class T>
+__device__ T from_lane_before(T v, int lanes) {
+  if constexpr (is_complex<T>) {
+    return {__shfl_up_sync(~0u, v.re, lanes), __shfl_up_sync(~0u, v.im, lanes)};
+  } else {
+    return __shfl_up_sync(~0u, v, lanes);
+  }
+}
+template <class T>
+__device__ T from_l2(const T* p) {
+  if constexpr (is_complex<T>) return {__ldcg(&p->re), __ldcg(&p->im)};
+  else return __ldcg(p);
+}
+
+// In step s, lane l of a group of lines is at position s - l skew. `state` has the number of groups that were started,
+// and for each group the number of steps that it has completed. Groups start in order, so those that one waits for are
+// running.
+template <class T, int Count>
+__global__ void __launch_bounds__(32) substitute_lines(const __grid_constant__ Lines<T> t, T* x, int64 lead,
+                                                       unsigned* state, int64 groups) {
+  constexpr int kSteps = Count > 2 ? 4 : 8;  // that are loaded at once
+  const int lane = threadIdx.x;
+  x += blockIdx.y * lead;
+  state += blockIdx.y * (groups + 1);
+  unsigned* const done = state + 1;
+  unsigned ticket = 0;
+  if (lane == 0) ticket = atomicAdd(state, 1u);
+  const int64 group = __shfl_sync(~0u, ticket, 0), j = 32 * group + lane;
+  const int64 sign = t.rows.sign(), total = t.line + 31 * t.skew;
+  const bool known = j < t.all;
+
+  bool recent[Count];  // whether the other row is of this group, and its result still in registers
+  int delay[Count];
+  for (int k = 0; k < Count; ++k) {
+    const Term& term = t.terms[k];
+    const int64 steps = term.ahead + term.lines * t.skew;
+    recent[k] = steps <= kHistory && term.lines < 32;
+    delay[k] = static_cast<int>(steps);
+  }
+
+  struct Tile {
+    T a[Count][kSteps], b[kSteps], inverse[kSteps];
+  };
+  // The row of a step, or -1 if the lane is outside of its line.
+  const auto row_of = [&](int64 step) {
+    const int64 p = step - lane * t.skew, q = j * t.line + p;
+    return known && p >= 0 && p < t.line && q < t.rows.count ? t.rows.row(q) : int64(-1);
+  };
+  const auto has = [&](int k, int64 step) {  // for a row inside
+    const int64 p = step - lane * t.skew;
+    return t.terms[k].distance <= j * t.line + p && t.terms[k].ahead <= p;
+  };
+  const auto load = [&](Tile& tile, int64 base) {
+#pragma unroll
+    for (int u = 0; u < kSteps; ++u) {
+      const int64 i = row_of(base + u);
+      tile.b[u] = i >= 0 ? x[i] : T{};
+      tile.inverse[u] = i >= 0 && t.inverse ? conjugate_if(t.conjugated, t.inverse[i]) : convert<T>(Real<T>(1));
+#pragma unroll
+      for (int k = 0; k < Count; ++k) {
+        tile.a[k][u] =
+            i >= 0 && has(k, base + u) ? conjugate_if(t.conjugated, t.values[t.terms[k].first + i]) : T{};
+      }
+    }
+    const int64 later = row_of(base + kAhead);
+    if (later < 0) return;
+    bring(x + later);
+    if (t.inverse) bring(t.inverse + later);
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      if (has(k, base + kAhead)) bring(t.values + t.terms[k].first + later);
+    }
+  };
+  // Waits until the groups `before` this one have completed the steps that precede a step of this one.
+  int64 seen[Count][2] = {};
+  const auto wait = [&](int k, int at, int64 before, int64 step) {
+    const Term& term = t.terms[k];
+    if (term.lines == 0 || before == 0 || before > group) return;
+    const int64 steps = min(total, step - term.ahead + t.skew * (32 * before - term.lines));
+    while (seen[k][at] < steps) seen[k][at] = acquire(done + group - before);
+  };
+
+  T history[kHistory] = {};
+  Tile tile;
+  load(tile, 0);
+  for (int64 base = 0; base < total; base += kSteps) {
+    T other[Count][kSteps];
+#pragma unroll
+    for (int k = 0; k < Count; ++k) {
+      const Term& term = t.terms[k];
+      wait(k, 0, term.lines / 32, base + kSteps);
+      wait(k, 1, term.lines / 32 + 1, base + kSteps);
+#pragma unroll
+      for (int u = 0; u < kSteps; ++u) {
+        const int64 i = row_of(base + u);
+        const bool read = i >= 0 && has(k, base + u) && !(recent[k] && lane >= term.lines);
+        other[k][u] = read ? from_l2(x + i + sign * term.distance) : T{};
+      }
+    }
+    Tile next;
+    load(next, base + kSteps);
+#pragma unroll
+    for (int u = 0; u < kSteps; ++u) {
+      T sum = tile.b[u];
+#pragma unroll
+      for (int k = 0; k < Count; ++k) {
+        T v = other[k][u];
+        if (recent[k]) {
+          T own = history[0];
+#pragma unroll
+          for (int h = 1; h < kHistory; ++h) own = delay[k] == h + 1 ? history[h] : own;
+          const T theirs = from_lane_before(own, static_cast<int>(t.terms[k].lines));
+          if (lane >= t.terms[k].lines) v = theirs;
+        }
+        sum = minus_product(sum, tile.a[k][u], v);
+      }
+      const T result = multiply(tile.inverse[u], sum);
+#pragma unroll
+      for (int h = kHistory - 1; h > 0; --h) history[h] = history[h - 1];
+      history[0] = result;
+      const int64 i = row_of(base + u);
+      if (i >= 0) x[i] = result;
+    }
+    tile = next;
+    __syncwarp();
+    if ((base + kSteps) % kPublish == 0 || base + kSteps >= total) {
+      if (lane == 0) release(done + group, static_cast<unsigned>(min(base + kSteps, total)));
+    }
+  }
+}
+
+// Counts the nonzeros of a diagonal at `count` positions of each line, from `first` on.
+template <class T>
+__global__ void __launch_bounds__(kBlock) count_positions(const T* values, Rows rows, int64 line, int64 first,
+                                                          int64 count, int64 distance, unsigned* found) {
+  const int64 item = thread_index(), q = item / count * line + first + item % count;
+  if (q < rows.count && q >= distance && !is_zero(values[rows.row(q)])) atomicAdd(found, 1u);
+}
+
+// Whether a diagonal is zero where it would lead from the start of a line to the end of another one, or vice versa.
+template <class T>
+bool stays_in_lines(const T* values, const Rows& rows, int64 line, const Term& term) {
+  if (term.ahead == 0) return true;
+  const int64 count = std::abs(term.ahead), first = term.ahead > 0 ? 0 : line - count;
+  const Array found = Array::zeros(DType::i32, {1});
+  launch("count_positions", count_positions<T>, blocks(ceil_div(rows.count, line) * count), dim3(kBlock),
+         values + term.first, rows, line, first, count, term.distance, found.as<unsigned>());
+  return element<unsigned>(found, 0) == 0;
+}
+
+class OfDiagonals : public Triangle {
+ public:
+  OfDiagonals(const Matrix& a, Op op, bool lower, const Array& inverse, std::vector<Term> terms)
+      : matrix_(a), op_(op), rows_{a.rows, lower}, inverse_(inverse), terms_(std::move(terms)) {
+    if (!terms_.empty()) nearest_ = terms_.back().distance;
+  }
+  const char* order() const override { return line_ > 0 ? "lines" : "blocks"; }
+  int64 nbytes() const override { return inverse_.nbytes(); }
+
+  bool possible() {
+    if (terms_.empty()) return true;
+    const bool far = rows_.count / nearest_ <= kMostLaunches && terms_.size() <= kMostTerms;
+    if (far && rows_.count / nearest_ <= 64) return true;
+    return with_value_type(matrix_.dtype, [&](auto zero) { return find_lines<decltype(zero)>(); }) || far;
+  }
+
+  void solve(const Dense& x) override {
+    constexpr int64 kMostColumns = 1 << 15;  // of a launch
+    if (rows_.count == 0 || x.cols == 0) return;
+    if (x.cols > kMostColumns) {
+      for (int64 c = 0; c < x.cols; c += kMostColumns) {
+        Dense some = x;
+        some.data = x.as<char>() + c * x.col_stride * item_size(x.dtype);
+        some.cols = std::min(kMostColumns, x.cols - c);
+        solve(some);
+      }
+      return;
+    }
+    with_value_type(matrix_.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      if (line_ == 0) return by_blocks<T>(x);
+      switch (terms_.size()) {
+        case 1: return by_lines<T, 1>(x);
+        case 2: return by_lines<T, 2>(x);
+        case 3: return by_lines<T, 3>(x);
+        default: return by_lines<T, 4>(x);
+      }
+    });
+  }
+
+ private:
+  template <class T>
+  const T* inverse() const {
+    return inverse_.size() ? inverse_.as<T>() : nullptr;
+  }
+  static int64 lead(const Dense& x) { return x.cols > 1 ? x.col_stride : x.rows; }
+
+  // The shortest lines, because there are most of them.
+  template <class T>
+  bool find_lines() {
+    if (terms_.size() > kMostInLines) return false;
+    for (std::size_t at = terms_.size(); at-- > 0;) {
+      const int64 line = terms_[at].distance;
+      if (line < 64 || rows_.count / line < kFewestLines) continue;
+      std::vector<Term> terms = terms_;
+      int64 skew = 1;
+      for (Term& term : terms) {
+        term.lines = (term.distance + line / 2) / line;
+        term.ahead = term.distance - term.lines * line;
+        if (term.lines > 0) skew = std::max(skew, (term.lines - term.ahead) / term.lines);
+      }
+      bool valid = 32 * skew <= line;
+      for (const Term& term : terms) {
+        if (!valid) break;
+        // Rows of this group that are neither in registers nor already written are not supported.
+        const int64 steps = term.ahead + term.lines * skew;
+        valid = (steps <= kHistory || steps >= 32 || term.lines >= 32) &&
+                stays_in_lines(matrix_.values.as<T>(), rows_, line, term);
+      }
+      if (!valid) continue;
+      terms_ = std::move(terms);
+      line_ = line;
+      skew_ = skew;
+      return true;
+    }
+    return false;
+  }
+
+  template <class T, int Count>
+  void by_lines(const Dense& x) {
+    Lines<T> t{matrix_.values.as<T>(), inverse<T>(), rows_, op_.conjugated, line_, skew_, ceil_div(rows_.count, line_), {}};
+    std::copy(terms_.begin(), terms_.end(), t.terms);
+    const int64 groups = ceil_div(t.all, 32);
+    const Array state = Array::zeros(DType::i32, {(groups + 1) * x.cols});
+    launch("substitute_lines", substitute_lines<T, Count>,
+           dim3(static_cast<unsigned>(groups), static_cast<unsigned>(x.cols)), dim3(32), t, x.as<T>(), lead(x),
+           state.as<unsigned>(), groups);
+  }
+
+  template <class T>
+  void by_blocks(const Dense& x) {
+    Blocks<T> t{matrix_.values.as<T>(), inverse<T>(), rows_, op_.conjugated, static_cast<int>(terms_.size()), {}, {}};
+    for (int k = 0; k < t.count; ++k) {
+      t.distance[k] = terms_[k].distance;
+      t.first[k] = terms_[k].first;
+    }
+    const int64 independent = terms_.empty() ? rows_.count : nearest_;
+    for (int64 q = 0; q < rows_.count; q += independent) {
+      const int64 end = std::min(rows_.count, q + independent);
+      dim3 grid = blocks(end - q);
+      grid.y = static_cast<unsigned>(x.cols);
+      launch("substitute_block", substitute_block<T>, grid, dim3(kBlock), t, x.as<T>(), lead(x), q, end);
+    }
+  }
+
+  Matrix matrix_;
+  Op op_;
+  Rows rows_;
+  Array inverse_;
+  std::vector<Term> terms_;
+  int64 nearest_ = 0, line_ = 0, skew_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Triangle> of_diagonals(const Matrix& a, Op op, bool lower, const Array& inverse,
+                                       const std::vector<int64>& offsets) {
+  std::vector<Term> terms;
+  for (const Span& s : spans_of(a.layout(), op)) {
+    if (lower ? s.offset >= 0 : s.offset <= 0) continue;
+    if (std::find(offsets.begin(), offsets.end(), s.offset) == offsets.end()) continue;
+    terms.push_back({std::abs(s.offset), s.start - s.row});
+  }
+  std::sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.distance > y.distance; });
+  auto result = std::make_unique<OfDiagonals>(a, op, lower, inverse, std::move(terms));
+  if (!result->possible()) return nullptr;
+  return result;
+}
+
+}  // namespace diagsparse::cuda::triangles

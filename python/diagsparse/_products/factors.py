@@ -209,7 +209,7 @@ class Factorization(_Solver, LinearOperator):
     _matmat, _rmatmat = _matvec, _rmatvec
 
     def __repr__(self) -> str:
-        n, view = self.shape[0], {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(self._op, ".H")
+        n, view = self.shape[0], view_name(self._op)
         what = f"({_shifted(self.sigma)}){view}" if view and self.sigma else f"{_shifted(self.sigma)}{view}"
         return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
 
@@ -250,6 +250,11 @@ class BatchFactorization(_Solver):
         return (
             f"<factors of {self.count} A_i{_shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
         )
+
+
+def view_name(op: int) -> str:
+    """Return how the view with these bits is written."""
+    return {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(op, ".H")
 
 
 def _shift(sigma: complex) -> str:

@@ -1,4 +1,4 @@
-"""Triangular solves on a GPU: every order of rows against the CPU's dense solutions, arrays of all libraries, errors."""
+"""Triangular solves on a GPU: their residuals in every order of rows, arrays of all libraries, errors."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,11 @@ from diagsparse._products.triangles import Triangle
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 
+
+def on_diagonals(*offsets):
+    return sp.diags_array([np.ones(300 - abs(k)) for k in offsets], offsets=offsets)
+
+
 PATTERNS = {  # with the order of rows for diagonals
     "5 points": (sp.csr_array(ds.gallery.stencil(5, (70, 80))), "lines"),
     "9 points": (sp.csr_array(ds.gallery.stencil(9, (131, 70))), "lines"),
@@ -20,7 +25,7 @@ PATTERNS = {  # with the order of rows for diagonals
     "27 points": (sp.csr_array(ds.gallery.stencil(27, (10, 10, 30))), "levels"),
     "tridiagonal": (sp.csr_array(ds.gallery.tridiagonal(300)), "tridiagonal"),
     "band": (sp.csr_array(ds.gallery.banded(200, 5, 3, seed=0)), "levels"),
-    "far": (sp.diags_array([np.ones(300 - abs(k)) for k in (-290, -17, 16, 200)], offsets=[-290, -17, 16, 200]), "blocks"),
+    "far": (on_diagonals(-290, -17, 16, 200), "blocks"),
     "diagonal": (sp.eye_array(30), "blocks"),
 }  # fmt: skip
 

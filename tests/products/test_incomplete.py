@@ -65,7 +65,10 @@ def test_factors_are_those_of_the_pattern(name, dtype):
                 assert abs(M.L.toarray() - L).max() <= tolerance * abs(L).max()
                 assert abs(M.U.toarray() - U).max() <= tolerance * abs(U).max()
                 for trans, op in OPERATIONS.items():
-                    for b in (values(np.random.default_rng(1), dtype, len(L)), values(np.random.default_rng(1), dtype, len(L), 3)):
+                    for b in (
+                        values(np.random.default_rng(1), dtype, len(L)),
+                        values(np.random.default_rng(1), dtype, len(L), 3),
+                    ):
                         x = M.solve(b, trans)
                         assert x.dtype == dtype and x.shape == b.shape
                         assert abs(op(L @ U) @ x - b).max() <= tolerance * (abs(L) @ abs(U)).max() * abs(x).max() * 10
@@ -125,7 +128,11 @@ def test_sweeps_converge_to_substitution():
                 for trans in OPERATIONS:
                     x = exact.solve(b, trans)
                     errors = [abs(factor(A, sweeps=count).solve(b, trans) - x).max() for count in (0, 2, 30)]
-                    assert errors[0] > errors[1] > errors[2] and errors[2] <= 1e-5 * abs(x).max(), (format, factor, trans)
+                    assert errors[0] > errors[1] > errors[2] and errors[2] <= 1e-5 * abs(x).max(), (
+                        format,
+                        factor,
+                        trans,
+                    )
                 assert "2 Jacobi sweeps" in repr(factor(A, sweeps=2)) and factor(A, sweeps=2).sweeps == 2
     # One sweep with each triangle, written out.
     A = ds.csr_array(dominant(sp.csr_array(PATTERNS["5 points"]), "float64"))
@@ -159,13 +166,13 @@ def test_wider_right_hand_sides():
 
 def test_bad_input():
     A = ds.hm_array(ds.gallery.stencil(5, (5, 5)))
-    hollow = A.copy()
-    hollow[7, 7] = 0
+    changed = A.copy()
+    changed[7, 7] = 0
     for format in ("hm", "csr"):
         zero = ds.array(sp.csr_array(np.array([[1.0, 1, 0], [1, 1, 0], [0, 0, 1]])), format)
         with raises(np.linalg.LinAlgError, "ilu0", "row 1"):
             ds.ilu0(zero)
-        indefinite = ds.array(hollow, format)
+        indefinite = ds.array(changed, format)
         with raises(np.linalg.LinAlgError, "ic0", "row 7", "shift"):
             ds.ic0(indefinite)
         negative = ds.array(sp.csr_array(np.array([[1.0, 2], [2, 1]])), format)

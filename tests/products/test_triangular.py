@@ -12,6 +12,12 @@ from triangles import OPERATIONS, assert_solves, dominant, triangle, values
 import diagsparse as ds
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
+
+
+def on_diagonals(*offsets):
+    return sp.diags_array([np.ones(300 - abs(k)) for k in offsets], offsets=offsets)
+
+
 PATTERNS = {  # and the order in which rows of diagonals are computed
     "5 points": (sp.csr_array(ds.gallery.stencil(5, (40, 23))), "lines"),
     "9 points": (sp.csr_array(ds.gallery.stencil(9, (20, 37))), "lines"),
@@ -20,8 +26,8 @@ PATTERNS = {  # and the order in which rows of diagonals are computed
     "periodic": (sp.csr_array(ds.gallery.stencil(5, (30, 20), periodic=True)), "blocks"),
     "tridiagonal": (sp.csr_array(ds.gallery.tridiagonal(300)), "blocks"),
     "band": (sp.csr_array(ds.gallery.banded(200, 5, 3, seed=0)), "blocks"),
-    "far": (sp.diags_array([np.ones(300 - abs(k)) for k in (-290, -17, 16, 200)], offsets=[-290, -17, 16, 200]), "blocks"),
-    "near and far": (sp.diags_array([np.ones(300 - abs(k)) for k in (-40, -1, 1, 2, 39, 40)], offsets=[-40, -1, 1, 2, 39, 40]), "blocks"),
+    "far": (on_diagonals(-290, -17, 16, 200), "blocks"),
+    "near and far": (on_diagonals(-40, -1, 1, 2, 39, 40), "blocks"),
     "diagonal": (sp.eye_array(30), "blocks"),
 }  # fmt: skip
 
@@ -56,7 +62,12 @@ def test_large_levels_and_blocks():
     b = rng.standard_normal((n, 20))
     before = ds.get_num_threads()
     try:
-        for A, format, order in ((far, "hm", "blocks"), (far, "csr", "levels"), (grid, "hm", "lines"), (grid, "csr", "rows")):
+        for A, format, order in (
+            (far, "hm", "blocks"),
+            (far, "csr", "levels"),
+            (grid, "hm", "lines"),
+            (grid, "csr", "rows"),
+        ):
             a = ds.array(A, format)
             assert a._core.triangle(a._matrix, 0, True, False).order == order
             for columns in (b[:, 0], b):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from .._backends.arguments import integer
@@ -74,4 +73,4 @@ def block_jacobi(A: Any, block: int, *, method: str | None = None) -> Factorizat
     inside = entries.row // block == entries.col // block
     at = entries.data[inside], (entries.row[inside], entries.col[inside])
     blocks = FORMATS["csr"].array(sp.csr_array(at, shape=a.shape)).to(a.device)
-    return factorized(blocks, method=method)
+    return Factorization(blocks, 0, method)

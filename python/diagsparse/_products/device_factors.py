@@ -19,9 +19,9 @@ from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 from .cudss import Cudss
+from .device_bands import by_rows, filled
 from .triangles import Triangle
 
-_WITH_DIAGONALS = ("dia", "hm", "cdm", "csr", "csc")
 _MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
 _MIN_SYSTEMS = 32  # systems from which cuSPARSE is faster than cuDSS, which solves all of them as one
 
@@ -80,7 +80,7 @@ class RightSide(device_dense.Product):
     each member, and all rows form one vector.
     """
 
-    def __init__(self, factors: DeviceFactors, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
+    def __init__(self, factors: Any, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
         super().__init__(factors.matrix, 0, factors.matrix.shape, 1, 0, None, "solve")
         self._factors, self._trans, self._fitted = factors, trans, fitted
 
@@ -137,22 +137,6 @@ def _require_regular(a: SparseArray, solve: Solve, replaced: bool) -> None:
 
 
 # ---- narrow bands ------------------------------------------------------------------------------------------------
-def filled(core: Any, like: Any, shape: tuple[int, ...], value: int) -> Any:
-    result = core.empty(shape, like.dtype.name, like.device)
-    result.fill(value)
-    return result
-
-
-def by_rows(a: SparseArray, k: int, rows: int) -> Any:
-    """Return the elements (i, i + k) by i, for the matrix extended to `rows` rows by those of the identity."""
-    a = a if a.format in _WITH_DIAGONALS else convert(a, "csr")
-    diagonal = a._core.diagonal(a._matrix, a._op, k)
-    result = filled(a._core, diagonal, (rows,), int(k == 0))
-    first = max(0, -k)
-    result[first : first + diagonal.size].assign(diagonal)
-    return result
-
-
 def _parts(vector: Any, count: int) -> Iterator[Any]:
     """Yield `count` equal parts of a vector, one after the other."""
     length = vector.size // count

@@ -9,8 +9,8 @@ import numpy as np
 from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
-from .device_factors import by_rows, filled
-from .triangles import DIAGONALS, Singular
+from .device_bands import by_rows, filled
+from .substitution import DIAGONALS, Singular
 
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 

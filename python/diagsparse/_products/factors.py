@@ -21,7 +21,7 @@ from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_matrix, host_factors
 from .batches import batch_array
-from .triangles import Singular
+from .substitution import Singular
 
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 _NAMES = {bits: name for name, bits in _OPERATIONS.items()}

@@ -16,7 +16,8 @@ from .._backends.backend import CPU
 from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
-from .triangles import Singular, Triangle
+from .substitution import Singular
+from .triangles import Triangle
 
 _MIN_BAND = 8  # bands of up to this many diagonals are always factored as such
 _MAX_RATIO = 4  # limit for the elements of a band, relative to its nonzeros
@@ -177,10 +178,7 @@ def _superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> 
 def _triangular(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
     # A copy, because the user may write to the matrix.
     matrix = a - sigma * eye(a.shape[0], dtype=a.dtype) if sigma else a.copy()
-    try:
-        triangle = Triangle(matrix, above == 0, False)
-    except ValueError as error:
-        raise ValueError(f"factorized: {error}") from None
+    triangle = Triangle(matrix, above == 0, False)
 
     def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
         x = np.array(b, order="C") if rows == _ALL else _alone(b, rows, a.shape[0])

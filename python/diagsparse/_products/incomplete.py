@@ -20,8 +20,9 @@ from .._matrix.operands import require_sparse
 from .._matrix.registry import FORMATS
 from .._matrix.sparse_array import SparseArray
 from .factors import Factorization, view_name
+from .substitution import DIAGONALS, stored
 from .sweeps import Sweeps
-from .triangles import DIAGONALS, Triangle, stored
+from .triangles import Triangle
 from .triangular import Substitutions
 
 
@@ -58,7 +59,7 @@ class IncompleteFactorization(Factorization):
         self.seconds = time.perf_counter() - began
 
     @property
-    def L(self) -> SparseArray:  # noqa: N802: SciPy's name
+    def L(self) -> SparseArray:
         """The lower factor; its main diagonal is 1 for `ilu0`."""
         if self.method == "ic0":
             return self._matrix.copy()
@@ -66,7 +67,7 @@ class IncompleteFactorization(Factorization):
         return lower + eye(self.shape[0], dtype=self.dtype, format=lower.format, device=lower.device)
 
     @property
-    def U(self) -> SparseArray:  # noqa: N802: SciPy's name
+    def U(self) -> SparseArray:
         """The upper factor; for `ic0`, the adjoint of L."""
         if self.method == "ic0":
             return convert(self._matrix.H.copy(), self._matrix.format)
@@ -134,7 +135,7 @@ def _part(a: SparseArray, wanted: Callable[[Any], Any]) -> SparseArray:
     host = _host(a)
     if a.format in DIAGONALS:
         kept = {int(k): host.diagonal(k) for k in host._summary().offsets if wanted(k)}
-        part = diags(kept or {0: 0.0}, shape=a.shape, format=a.format, dtype=a.dtype)
+        part = diags(kept or {0: np.zeros(a.shape[0])}, shape=a.shape, format=a.format, dtype=a.dtype)
     else:
         entries = host.to_scipy("coo")
         which = wanted(entries.col.astype(np.int64) - entries.row)

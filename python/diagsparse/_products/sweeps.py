@@ -10,6 +10,7 @@ from .._backends.backend import CPU
 from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.builders import diags
 from .._matrix.sparse_array import SparseArray
+from .substitution import DIAGONALS
 
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 
@@ -24,7 +25,7 @@ class Sweeps:
     def __init__(self, strict: SparseArray, pivots: np.ndarray | None, count: int) -> None:
         self._count, self._scale = count, None
         if pivots is not None:
-            format = strict.format if strict.format in ("dia", "hm", "cdm") else "dia"
+            format = strict.format if strict.format in DIAGONALS else "dia"
             self._scale = diags({0: 1 / pivots}, format=format, dtype=strict.dtype).to(strict.device)
             strict = _scaled(strict, 1 / pivots)
         self._strict = strict
@@ -54,7 +55,7 @@ class Sweeps:
 
 def _scaled(a: SparseArray, factors: np.ndarray) -> SparseArray:
     """Return the matrix whose rows are those of `a` times these factors, in the format of `a`."""
-    result = diags({0: factors}, format=a.format if a.format in ("dia", "hm", "cdm") else "csr", dtype=a.dtype)
+    result = diags({0: factors}, format=a.format if a.format in DIAGONALS else "csr", dtype=a.dtype)
     product: SparseArray = result.to(a.device) @ a
     return product
 

@@ -8,19 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._backends.backend import CPU
-from .._matrix.base import CONJUGATED
-from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
-
-DIAGONALS = ("dia", "hm", "cdm")
-
-
-class Singular(np.linalg.LinAlgError):
-    """A singular matrix; the pivot in `row` is zero."""
-
-    def __init__(self, row: int) -> None:
-        super().__init__(f"pivot {row + 1} is zero")
-        self.row = row
+from .substitution import Singular, stored
 
 
 class Triangle:
@@ -40,7 +29,7 @@ class Triangle:
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are stored beside the matrix."""
+        """Bytes that are stored in addition to the matrix."""
         return sum(system.nbytes for system in self._systems.values())
 
     def solve(self, x: Any, trans: str) -> None:
@@ -70,12 +59,3 @@ class Triangle:
         if system.singular >= 0:
             raise Singular(system.singular)
         return system
-
-
-def stored(a: SparseArray) -> SparseArray:
-    """Return `a` as diagonals or csr, whose values are stored as they are: only diagonals may be transposed."""
-    if a.format in DIAGONALS:
-        return a.copy() if a._op & CONJUGATED else a
-    csr = convert(a, "csr")
-    return csr.copy() if csr._op else csr
-

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
-import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from .._matrix.convert import unpacked

@@ -12,7 +12,7 @@ namespace diagsparse::triangles {
 
 namespace {
 
-constexpr int64 kFewestLines = 16;       // of a grid
+constexpr int64 kFewestLines = 16;         // of a grid
 constexpr int64 kFewestInLevel = 1 << 13;  // rows in an average level, so that threads gain from it
 
 template <class T>
@@ -92,8 +92,8 @@ bool find_lines(System& t, const T* values) {
       reach = std::max(reach, term.ahead);
     }
     const bool valid = skew * kFewestLines <= line && std::all_of(terms.begin(), terms.end(), [&](const Term& term) {
-      return lines_begin_with_zeros(t, term, line, term.ahead, values);
-    });
+                         return lines_begin_with_zeros(t, term, line, term.ahead, values);
+                       });
     if (!valid) continue;
     t.terms = std::move(terms);
     t.line = line;
@@ -119,8 +119,8 @@ void analyze_diagonals(System& t, Op op, bool unit) {
       return std::all_of(from + begin, from + end, [](T v) { return is_zero(v); });
     });
     if (zeros) continue;
-    t.finite &= for_ranges(
-        s.length, s.length, [&](int64 begin, int64 end) { return std::all_of(from + begin, from + end, is_finite<T>); });
+    t.finite &= for_ranges(s.length, s.length,
+                           [&](int64 begin, int64 end) { return std::all_of(from + begin, from + end, is_finite<T>); });
     t.terms.push_back({std::abs(s.offset), s.start - s.row});
   }
   if (!pivots && !unit && t.rows > 0) t.singular = 0;
@@ -171,8 +171,8 @@ void analyze_rows(System& t, bool unit) {
 }  // namespace
 
 int64 System::nbytes() const {
-  return inverse.nbytes() + static_cast<int64>(terms.size() * sizeof(Term) + split.size() * 8 + sorted.size() * 4 +
-                                               levels.size() * 8);
+  return inverse.nbytes() +
+         static_cast<int64>(terms.size() * sizeof(Term) + split.size() * 8 + sorted.size() * 4 + levels.size() * 8);
 }
 
 System analyzed(const Matrix& a, Op op, bool lower, bool unit) {

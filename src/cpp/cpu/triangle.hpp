@@ -38,13 +38,13 @@ struct System {
   bool lower = true;
   int64 rows = 0;
   Order order = Order::rows;
-  Array inverse;           // reciprocals of the main diagonal; empty if it is 1
-  int64 singular = -1;     // the first row whose pivot is zero, or so small that its reciprocal overflows
-  bool finite = true;      // whether all values are
-  std::vector<Term> terms; // of diagonals, the farthest one first
+  Array inverse;                        // reciprocals of the main diagonal; empty if it is 1
+  int64 singular = -1;                  // the first row whose pivot is zero, or so small that its reciprocal overflows
+  bool finite = true;                   // whether all values are
+  std::vector<Term> terms;              // of diagonals, the farthest one first
   int64 line = 0, skew = 0, reach = 0;  // the number of rows in a line; the largest `ahead` of a term
-  std::vector<int64> split;          // csr: the first entry of each row that is not before the main diagonal
-  std::vector<std::int32_t> sorted;  // csr, by levels: the rows, and where each level starts
+  std::vector<int64> split;             // csr: the first entry of each row that is not before the main diagonal
+  std::vector<std::int32_t> sorted;     // csr, by levels: the rows, and where each level starts
   std::vector<int64> levels;
 
   // Row q of the order of substitution.

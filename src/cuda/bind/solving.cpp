@@ -29,7 +29,8 @@ void bind_triangles(py::module_& m) {
       .def_property_readonly("order", &Triangle::order)
       .def_property_readonly("nbytes", &Triangle::nbytes)
       .def("solve", [](Triangle& t, const DeviceArray& x) {
-        const Entry entry(x.device);
+        const Entry entry(x.device, {&t.matrix});
+        used_on_this_stream(t.inverse);
         t.solve(x.dense());
       });
   m.def("triangle_of_rows", [](const Matrix& a, Op op, bool lower, bool unit) {

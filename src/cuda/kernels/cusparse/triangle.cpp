@@ -1,8 +1,9 @@
 // Triangles of csr matrices by cuSPARSE's SpSV, one column after the other. The analysis is done once.
+#include "kernels/triangles/triangle.hpp"
+
 #include <mutex>
 
 #include "kernels/cusparse/cusparse.hpp"
-#include "kernels/triangles/triangle.hpp"
 
 namespace diagsparse::cuda::triangles {
 
@@ -13,11 +14,11 @@ using Analysis = Descriptor<cusparseSpSVDescr_t, cusparseSpSV_destroyDescr>;
 
 class ByLevels : public Triangle {
  public:
-  ByLevels(const Matrix& a, Op op, bool lower, bool unit) : matrix_(a), indices_(indices_of(a)) {
-    if (matrix_.values.size() == 0 || a.rows == 0) return;  // which cuSPARSE rejects
+  ByLevels(const Matrix& a, Op op, bool lower, bool unit) : Triangle(a), indices_(indices_of(a)) {
+    if (matrix.values.size() == 0 || a.rows == 0) return;  // which cuSPARSE rejects
     describe(sparse_, a, *indices_, a.values.data, a.dtype);
     const bool complex = a.dtype == DType::c64 || a.dtype == DType::c128;
-    operation_ = !op.transposed                ? CUSPARSE_OPERATION_NON_TRANSPOSE
+    operation_ = !op.transposed             ? CUSPARSE_OPERATION_NON_TRANSPOSE
                  : op.conjugated && complex ? CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE
                                             : CUSPARSE_OPERATION_TRANSPOSE;
     const cusparseFillMode_t fill = lower != op.transposed ? CUSPARSE_FILL_MODE_LOWER : CUSPARSE_FILL_MODE_UPPER;
@@ -47,7 +48,7 @@ class ByLevels : public Triangle {
   int64 nbytes() const override { return bytes_; }
 
   void solve(const Dense& x) override {
-    const DType dtype = matrix_.dtype;
+    const DType dtype = matrix.dtype;
     if (x.cols == 0 || workspace_ == nullptr) return;  // without entries, x is the solution for a unit diagonal
     const std::lock_guard<std::mutex> lock(mutex_);
     const cusparseHandle_t handle = cusparse_handle();
@@ -65,7 +66,6 @@ class ByLevels : public Triangle {
   }
 
  private:
-  Matrix matrix_;
   std::shared_ptr<OneWidth> indices_;
   SparseMatrix sparse_;
   Analysis analysis_;

@@ -11,11 +11,11 @@ namespace diagsparse::cuda::triangles {
 
 namespace {
 
-constexpr int kMostTerms = 32;    // of the kernel `blocks`
-constexpr int kMostInLines = 4;   // of the kernel `lines`
-constexpr int kHistory = 4;       // steps for which a warp keeps its results in registers
-constexpr int kPublish = 32;      // steps after which a warp says how far it is
-constexpr int64 kAhead = 64;      // positions from which values are brought to the L2 cache before they are needed
+constexpr int kMostTerms = 32;   // of the kernel `blocks`
+constexpr int kMostInLines = 4;  // of the kernel `lines`
+constexpr int kHistory = 4;      // steps for which a warp keeps its results in registers
+constexpr int kPublish = 32;     // steps after which a warp says how far it is
+constexpr int64 kAhead = 64;     // positions from which values are brought to the L2 cache before they are needed
 constexpr int64 kFewestLines = 64, kMostLaunches = 4096;
 
 // Row q of the order of substitution.
@@ -33,7 +33,8 @@ __device__ T minus_product(T sum, T a, T x) {
   else return sum - p;
 }
 
-// ---- blocks: a thread computes a row; the rows [begin, end) do not depend on each other ------------------------------
+// ---- blocks: a thread computes a row; the rows [begin, end) do not depend on each other
+// ------------------------------
 template <class T>
 struct Blocks {
   const T* values;
@@ -54,7 +55,8 @@ __global__ void __launch_bounds__(kBlock)
   T sum = x[i];
   for (int k = 0; k < t.count; ++k) {
     if (t.distance[k] > q) continue;
-    sum = minus_product(sum, conjugate_if(t.conjugated, t.values[t.first[k] + i]), x[i + t.rows.sign() * t.distance[k]]);
+    sum =
+        minus_product(sum, conjugate_if(t.conjugated, t.values[t.first[k] + i]), x[i + t.rows.sign() * t.distance[k]]);
   }
   x[i] = t.inverse ? multiply(conjugate_if(t.conjugated, t.inverse[i]), sum) : sum;
 }
@@ -98,8 +100,8 @@ __device__ T from_l2(const T* p) {
 // and for each group the number of steps that it has completed. Groups start in order, so those that one waits for are
 // running.
 template <class T, int Count>
-__global__ void __launch_bounds__(32) substitute_lines(const __grid_constant__ Lines<T> t, T* x, int64 lead,
-                                                       unsigned* state, int64 groups) {
+__global__ void __launch_bounds__(32)
+    substitute_lines(const __grid_constant__ Lines<T> t, T* x, int64 lead, unsigned* state, int64 groups) {
   constexpr int kSteps = Count > 2 ? 4 : 8;  // that are loaded at once
   const int lane = threadIdx.x;
   x += blockIdx.y * lead;
@@ -140,8 +142,7 @@ __global__ void __launch_bounds__(32) substitute_lines(const __grid_constant__ L
       tile.inverse[u] = i >= 0 && t.inverse ? conjugate_if(t.conjugated, t.inverse[i]) : convert<T>(Real<T>(1));
 #pragma unroll
       for (int k = 0; k < Count; ++k) {
-        tile.a[k][u] =
-            i >= 0 && has(k, base + u) ? conjugate_if(t.conjugated, t.values[t.terms[k].first + i]) : T{};
+        tile.a[k][u] = i >= 0 && has(k, base + u) ? conjugate_if(t.conjugated, t.values[t.terms[k].first + i]) : T{};
       }
     }
     const int64 later = row_of(base + kAhead);
@@ -213,8 +214,8 @@ __global__ void __launch_bounds__(32) substitute_lines(const __grid_constant__ L
 
 // Counts the nonzeros of a diagonal at `count` positions of each line, from `first` on.
 template <class T>
-__global__ void __launch_bounds__(kBlock) count_positions(const T* values, Rows rows, int64 line, int64 first,
-                                                          int64 count, int64 distance, unsigned* found) {
+__global__ void __launch_bounds__(kBlock)
+    count_positions(const T* values, Rows rows, int64 line, int64 first, int64 count, int64 distance, unsigned* found) {
   const int64 item = thread_index(), q = item / count * line + first + item % count;
   if (q < rows.count && q >= distance && !is_zero(values[rows.row(q)])) atomicAdd(found, 1u);
 }
@@ -233,17 +234,17 @@ bool stays_in_lines(const T* values, const Rows& rows, int64 line, const Term& t
 class OfDiagonals : public Triangle {
  public:
   OfDiagonals(const Matrix& a, Op op, bool lower, const Array& inverse, std::vector<Term> terms)
-      : matrix_(a), op_(op), rows_{a.rows, lower}, inverse_(inverse), terms_(std::move(terms)) {
+      : Triangle(a, inverse), op_(op), rows_{a.rows, lower}, terms_(std::move(terms)) {
     if (!terms_.empty()) nearest_ = terms_.back().distance;
   }
   const char* order() const override { return line_ > 0 ? "lines" : "blocks"; }
-  int64 nbytes() const override { return inverse_.nbytes(); }
+  int64 nbytes() const override { return inverse.nbytes(); }
 
   bool possible() {
     if (terms_.empty()) return true;
     const bool far = rows_.count / nearest_ <= kMostLaunches && terms_.size() <= kMostTerms;
     if (far && rows_.count / nearest_ <= 64) return true;
-    return with_value_type(matrix_.dtype, [&](auto zero) { return find_lines<decltype(zero)>(); }) || far;
+    return with_value_type(matrix.dtype, [&](auto zero) { return find_lines<decltype(zero)>(); }) || far;
   }
 
   void solve(const Dense& x) override {
@@ -258,7 +259,7 @@ class OfDiagonals : public Triangle {
       }
       return;
     }
-    with_value_type(matrix_.dtype, [&](auto zero) {
+    with_value_type(matrix.dtype, [&](auto zero) {
       using T = decltype(zero);
       if (line_ == 0) return by_blocks<T>(x);
       switch (terms_.size()) {
@@ -272,8 +273,8 @@ class OfDiagonals : public Triangle {
 
  private:
   template <class T>
-  const T* inverse() const {
-    return inverse_.size() ? inverse_.as<T>() : nullptr;
+  const T* reciprocals() const {
+    return inverse.size() ? inverse.as<T>() : nullptr;
   }
   static int64 lead(const Dense& x) { return x.cols > 1 ? x.col_stride : x.rows; }
 
@@ -297,7 +298,7 @@ class OfDiagonals : public Triangle {
         // Rows of this group that are neither in registers nor already written are not supported.
         const int64 steps = term.ahead + term.lines * skew;
         valid = (steps <= kHistory || steps >= 32 || term.lines >= 32) &&
-                stays_in_lines(matrix_.values.as<T>(), rows_, line, term);
+                stays_in_lines(matrix.values.as<T>(), rows_, line, term);
       }
       if (!valid) continue;
       terms_ = std::move(terms);
@@ -310,7 +311,8 @@ class OfDiagonals : public Triangle {
 
   template <class T, int Count>
   void by_lines(const Dense& x) {
-    Lines<T> t{matrix_.values.as<T>(), inverse<T>(), rows_, op_.conjugated, line_, skew_, ceil_div(rows_.count, line_), {}};
+    Lines<T> t{
+        matrix.values.as<T>(), reciprocals<T>(), rows_, op_.conjugated, line_, skew_, ceil_div(rows_.count, line_), {}};
     std::copy(terms_.begin(), terms_.end(), t.terms);
     const int64 groups = ceil_div(t.all, 32);
     const Array state = Array::zeros(DType::i32, {(groups + 1) * x.cols});
@@ -321,7 +323,7 @@ class OfDiagonals : public Triangle {
 
   template <class T>
   void by_blocks(const Dense& x) {
-    Blocks<T> t{matrix_.values.as<T>(), inverse<T>(), rows_, op_.conjugated, static_cast<int>(terms_.size()), {}, {}};
+    Blocks<T> t{matrix.values.as<T>(), reciprocals<T>(), rows_, op_.conjugated, static_cast<int>(terms_.size()), {}, {}};
     for (int k = 0; k < t.count; ++k) {
       t.distance[k] = terms_[k].distance;
       t.first[k] = terms_[k].first;
@@ -335,10 +337,8 @@ class OfDiagonals : public Triangle {
     }
   }
 
-  Matrix matrix_;
   Op op_;
   Rows rows_;
-  Array inverse_;
   std::vector<Term> terms_;
   int64 nearest_ = 0, line_ = 0, skew_ = 0;
 };

@@ -23,6 +23,10 @@ struct Term {
 
 class Triangle {
  public:
+  const Matrix matrix;
+  const Array inverse;  // reciprocals of the main diagonal; empty if they are not needed
+
+  explicit Triangle(const Matrix& matrix, const Array& inverse = {}) : matrix(matrix), inverse(inverse) {}
   virtual ~Triangle() = default;
   virtual const char* order() const = 0;
   virtual int64 nbytes() const = 0;

@@ -137,10 +137,10 @@ def _part(a: SparseArray, wanted: Callable[[Any], Any]) -> SparseArray:
         kept = {int(k): host.diagonal(k) for k in host._summary().offsets if wanted(k)}
         part = diags(kept or {0: np.zeros(a.shape[0])}, shape=a.shape, format=a.format, dtype=a.dtype)
     else:
-        entries = host.to_scipy("coo")
-        which = wanted(entries.col.astype(np.int64) - entries.row)
-        at = entries.data[which], (entries.row[which], entries.col[which])
-        part = FORMATS[a.format].array(sp.csr_array(at, shape=a.shape))
+        csr = host.to_scipy("csr")
+        which = wanted(csr.indices - np.repeat(np.arange(a.shape[0]), np.diff(csr.indptr)))
+        indptr = np.concatenate([[0], np.cumsum(which)])[csr.indptr]
+        part = FORMATS[a.format].array(sp.csr_array((csr.data[which], csr.indices[which], indptr), shape=a.shape))
     return part.to(a.device)
 
 

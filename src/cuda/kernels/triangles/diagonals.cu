@@ -323,7 +323,8 @@ class OfDiagonals : public Triangle {
 
   template <class T>
   void by_blocks(const Dense& x) {
-    Blocks<T> t{matrix.values.as<T>(), reciprocals<T>(), rows_, op_.conjugated, static_cast<int>(terms_.size()), {}, {}};
+    Blocks<T> t{
+        matrix.values.as<T>(), reciprocals<T>(), rows_, op_.conjugated, static_cast<int>(terms_.size()), {}, {}};
     for (int k = 0; k < t.count; ++k) {
       t.distance[k] = terms_[k].distance;
       t.first[k] = terms_[k].first;

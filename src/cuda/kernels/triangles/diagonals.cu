@@ -11,11 +11,12 @@ namespace diagsparse::cuda::triangles {
 
 namespace {
 
-constexpr int kMostTerms = 32;   // of the kernel `blocks`
-constexpr int kMostInLines = 4;  // of the kernel `lines`
-constexpr int kHistory = 4;      // steps for which a warp keeps its results in registers
-constexpr int kPublish = 32;     // steps after which a warp says how far it is
-constexpr int64 kAhead = 64;     // positions from which values are brought to the L2 cache before they are needed
+constexpr int kMostTerms = 32;    // of the kernel `blocks`
+constexpr int kMostInLines = 13;  // of the kernel `lines`: a half of 27 points
+constexpr int kHistory = 4;       // steps for which a warp keeps its results in registers
+constexpr int kPublish = 32;      // steps after which a warp says how far it is
+constexpr int64 kAhead = 64;      // positions from which values are brought to the L2 cache before they are needed
+constexpr int64 kNowhere = int64{1} << 62;  // the distance of a diagonal without elements
 constexpr int64 kFewestLines = 64, kMostLaunches = 4096;
 
 // Row q of the order of substitution.
@@ -102,7 +103,7 @@ __device__ T from_l2(const T* p) {
 template <class T, int Count>
 __global__ void __launch_bounds__(32)
     substitute_lines(const __grid_constant__ Lines<T> t, T* x, int64 lead, unsigned* state, int64 groups) {
-  constexpr int kSteps = Count > 2 ? 4 : 8;  // that are loaded at once
+  constexpr int kSteps = Count > 4 ? 2 : Count > 2 ? 4 : 8;  // that are loaded at once
   const int lane = threadIdx.x;
   x += blockIdx.y * lead;
   state += blockIdx.y * (groups + 1);
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(32)
   for (int k = 0; k < Count; ++k) {
     const Term& term = t.terms[k];
     const int64 steps = term.ahead + term.lines * t.skew;
-    recent[k] = steps <= kHistory && term.lines < 32;
+    recent[k] = steps > 0 && steps <= kHistory && term.lines < 32;
     delay[k] = static_cast<int>(steps);
   }
 
@@ -266,7 +267,8 @@ class OfDiagonals : public Triangle {
         case 1: return by_lines<T, 1>(x);
         case 2: return by_lines<T, 2>(x);
         case 3: return by_lines<T, 3>(x);
-        default: return by_lines<T, 4>(x);
+        case 4: return by_lines<T, 4>(x);
+        default: return by_lines<T, kMostInLines>(x);
       }
     });
   }
@@ -313,7 +315,7 @@ class OfDiagonals : public Triangle {
   void by_lines(const Dense& x) {
     Lines<T> t{
         matrix.values.as<T>(), reciprocals<T>(), rows_, op_.conjugated, line_, skew_, ceil_div(rows_.count, line_), {}};
-    std::copy(terms_.begin(), terms_.end(), t.terms);
+    std::fill(std::copy(terms_.begin(), terms_.end(), t.terms), t.terms + kMostInLines, Term{kNowhere, 0});
     const int64 groups = ceil_div(t.all, 32);
     const Array state = Array::zeros(DType::i32, {(groups + 1) * x.cols});
     launch("substitute_lines", substitute_lines<T, Count>,

@@ -39,8 +39,8 @@ void bind_triangles(py::module_& m) {
   });
   m.def("triangle_of_diagonals", [](const Matrix& a, Op op, bool lower, const std::optional<DeviceArray>& inverse,
                                     const std::vector<int64>& offsets) {
-    const Array reciprocals = inverse ? used(*inverse) : Array();
     const Entry entry(a.device(), {&a});
+    const Array reciprocals = inverse ? used(*inverse) : Array();
     return triangles::of_diagonals(a, op, lower, reciprocals, offsets);
   });
 }

@@ -3,6 +3,8 @@
 //   x[i] = (x[i] - sum of a_k[i] x[i -+ d_k]) inverse[i], from far diagonals to near ones; x: n x columns, F order.
 //
 // Both kernels compute every row in the same way on every run.
+#include <cuda_pipeline_primitives.h>
+
 #include "device/cuda.hpp"
 #include "device/launch.cuh"
 #include "kernels/triangles/triangle.hpp"
@@ -11,13 +13,13 @@ namespace diagsparse::cuda::triangles {
 
 namespace {
 
-constexpr int kMostTerms = 32;    // of the kernel `blocks`
-constexpr int kMostInLines = 13;  // of the kernel `lines`: a half of 27 points
-constexpr int kHistory = 4;       // steps for which a warp keeps its results in registers
-constexpr int kPublish = 32;      // steps after which a warp says how far it is
-constexpr int64 kAhead = 64;      // positions from which values are brought to the L2 cache before they are needed
+constexpr int kMostTerms = 32;              // of the kernel `blocks`
+constexpr int kMostInLines = 13;            // of the kernel `lines`: a half of 27 points
+constexpr int kHistory = 4;                 // steps for which a warp keeps its results in registers
 constexpr int64 kNowhere = int64{1} << 62;  // the distance of a diagonal without elements
-constexpr int64 kFewestLines = 64, kMostLaunches = 4096;
+constexpr int64 kFewestLines = 64;
+constexpr int64 kFewLaunches = 64;  // up to which launches are faster than anything else
+constexpr int64 kManyRows = 512;    // of a launch, so that it is worth it
 
 // Row q of the order of substitution.
 struct Rows {
@@ -81,8 +83,6 @@ __device__ inline unsigned acquire(const unsigned* p) {
 __device__ inline void release(unsigned* p, unsigned v) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
-__device__ inline void bring(const void* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
-
 template <class T>
 __device__ T from_lane_before(T v, int lanes) {
   if constexpr (is_complex<T>) {
@@ -97,65 +97,77 @@ __device__ T from_l2(const T* p) {
   else return __ldcg(p);
 }
 
-// In step s, lane l of a group of lines is at position s - l skew. `state` has the number of groups that were started,
-// and for each group the number of steps that it has completed. Groups start in order, so those that one waits for are
-// running.
+// Steps whose operands are in shared memory at once, for a number of diagonals.
+constexpr int steps_at_once(int count) { return count > 4 ? 4 : count > 2 ? 8 : 16; }
+constexpr int kPitch = 33;     // of a step in shared memory: without conflicts in both directions
+constexpr int kLoaders = 128;  // threads that load, in addition to the warp that computes
+
+// Elements of the two buffers.
+constexpr int shared_elements(int count) { return 2 * (count + 2) * steps_at_once(count) * kPitch; }
+
+// In step s, lane l of a group of lines is at position s - l skew. The first warp computes; the others load what the
+// next steps need of the diagonals, the right-hand side and the reciprocals. `state` has the number of groups that were
+// started, and for each group the number of steps that it has completed. Groups start in order, so those that one waits
+// for are running.
 template <class T, int Count>
-__global__ void __launch_bounds__(32)
+__global__ void __launch_bounds__(32 + kLoaders)
     substitute_lines(const __grid_constant__ Lines<T> t, T* x, int64 lead, unsigned* state, int64 groups) {
-  constexpr int kSteps = Count > 4 ? 2 : Count > 2 ? 4 : 8;  // that are loaded at once
-  const int lane = threadIdx.x;
+  constexpr int kSteps = steps_at_once(Count), kTile = kSteps * kPitch, kStreams = Count + 2;
+  extern __shared__ __align__(16) unsigned char shared[];
+  T* const buffers = reinterpret_cast<T*>(shared);  // [2][kStreams][kSteps][kPitch]
+  __shared__ unsigned ticket;
   x += blockIdx.y * lead;
   state += blockIdx.y * (groups + 1);
   unsigned* const done = state + 1;
-  unsigned ticket = 0;
-  if (lane == 0) ticket = atomicAdd(state, 1u);
-  const int64 group = __shfl_sync(~0u, ticket, 0), j = 32 * group + lane;
-  const int64 sign = t.rows.sign(), total = t.line + 31 * t.skew;
-  const bool known = j < t.all;
+  if (threadIdx.x == 0) ticket = atomicAdd(state, 1u);
+  __syncthreads();
+  const int64 group = ticket, total = t.line + 31 * t.skew;
 
+  // The loaders' part: a thread loads some positions of lines, neighbouring threads neighbouring positions.
+  const auto load = [&](int64 base, T* to) {
+    for (int e = static_cast<int>(threadIdx.x) - 32; e < 32 * kSteps; e += kLoaders) {
+      const int u = e % kSteps, l = e / kSteps;
+      const int64 j = 32 * group + l, p = base + u - l * t.skew, q = j * t.line + p;
+      const bool inside = j < t.all && p >= 0 && p < t.line && q < t.rows.count;
+      const int64 i = inside ? t.rows.row(q) : 0;
+      T* const at = to + u * kPitch + l;
+#pragma unroll
+      for (int k = 0; k < Count; ++k) {
+        const bool has = inside && t.terms[k].distance <= q && t.terms[k].ahead <= p;
+        __pipeline_memcpy_async(at + k * kTile, has ? t.values + t.terms[k].first + i : x, sizeof(T),
+                                has ? 0 : sizeof(T));
+      }
+      if (t.inverse) {
+        __pipeline_memcpy_async(at + Count * kTile, t.inverse + i, sizeof(T), inside ? 0 : sizeof(T));
+      }
+      __pipeline_memcpy_async(at + (Count + 1) * kTile, x + i, sizeof(T), inside ? 0 : sizeof(T));
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+  };
+  if (threadIdx.x >= 32) {
+    load(0, buffers);
+    __syncthreads();
+    for (int64 base = 0, n = 1; base < total; base += kSteps, ++n) {
+      if (base > 0 && threadIdx.x == 32) release(done + group, static_cast<unsigned>(base));
+      if (base + kSteps < total) load(base + kSteps, buffers + n % 2 * kStreams * kTile);
+      __syncthreads();
+    }
+    if (threadIdx.x == 32) release(done + group, static_cast<unsigned>(total));
+    return;
+  }
+
+  const int lane = threadIdx.x;
+  const int64 sign = t.rows.sign(), j = 32 * group + lane, first = j * t.line;
+  const int64 length = j < t.all ? min(t.line, t.rows.count - first) : 0;
   bool recent[Count];  // whether the other row is of this group, and its result still in registers
   int delay[Count];
   for (int k = 0; k < Count; ++k) {
-    const Term& term = t.terms[k];
-    const int64 steps = term.ahead + term.lines * t.skew;
-    recent[k] = steps > 0 && steps <= kHistory && term.lines < 32;
+    const int64 steps = t.terms[k].ahead + t.terms[k].lines * t.skew;
+    recent[k] = steps > 0 && steps <= kHistory && t.terms[k].lines < 32;
     delay[k] = static_cast<int>(steps);
   }
-
-  struct Tile {
-    T a[Count][kSteps], b[kSteps], inverse[kSteps];
-  };
-  // The row of a step, or -1 if the lane is outside of its line.
-  const auto row_of = [&](int64 step) {
-    const int64 p = step - lane * t.skew, q = j * t.line + p;
-    return known && p >= 0 && p < t.line && q < t.rows.count ? t.rows.row(q) : int64(-1);
-  };
-  const auto has = [&](int k, int64 step) {  // for a row inside
-    const int64 p = step - lane * t.skew;
-    return t.terms[k].distance <= j * t.line + p && t.terms[k].ahead <= p;
-  };
-  const auto load = [&](Tile& tile, int64 base) {
-#pragma unroll
-    for (int u = 0; u < kSteps; ++u) {
-      const int64 i = row_of(base + u);
-      tile.b[u] = i >= 0 ? x[i] : T{};
-      tile.inverse[u] = i >= 0 && t.inverse ? conjugate_if(t.conjugated, t.inverse[i]) : convert<T>(Real<T>(1));
-#pragma unroll
-      for (int k = 0; k < Count; ++k) {
-        tile.a[k][u] = i >= 0 && has(k, base + u) ? conjugate_if(t.conjugated, t.values[t.terms[k].first + i]) : T{};
-      }
-    }
-    const int64 later = row_of(base + kAhead);
-    if (later < 0) return;
-    bring(x + later);
-    if (t.inverse) bring(t.inverse + later);
-#pragma unroll
-    for (int k = 0; k < Count; ++k) {
-      if (has(k, base + kAhead)) bring(t.values + t.terms[k].first + later);
-    }
-  };
-  // Waits until the groups `before` this one have completed the steps that precede a step of this one.
+  // Waits until the group `before` this one has completed the steps that precede a step of this one.
   int64 seen[Count][2] = {};
   const auto wait = [&](int k, int at, int64 before, int64 step) {
     const Term& term = t.terms[k];
@@ -163,29 +175,31 @@ __global__ void __launch_bounds__(32)
     const int64 steps = min(total, step - term.ahead + t.skew * (32 * before - term.lines));
     while (seen[k][at] < steps) seen[k][at] = acquire(done + group - before);
   };
+  const auto clamped = [](int64 v) { return static_cast<int>(max(int64{0}, min(v, int64{kSteps}))); };
 
   T history[kHistory] = {};
-  Tile tile;
-  load(tile, 0);
-  for (int64 base = 0; base < total; base += kSteps) {
+  __syncthreads();
+  for (int64 base = 0, n = 0; base < total; base += kSteps, ++n) {
+    const T* const tile = buffers + n % 2 * kStreams * kTile + lane;
+    const int64 p = base - lane * t.skew, q = first + p;
+    const int begin = clamped(-p), end = clamped(length - p);       // the steps in which the lane is inside of its line
+    T* const here = x + (t.rows.lower ? q : t.rows.count - 1 - q);  // of the first step; in a line, rows go on by -sign
     T other[Count][kSteps];
 #pragma unroll
     for (int k = 0; k < Count; ++k) {
       const Term& term = t.terms[k];
       wait(k, 0, term.lines / 32, base + kSteps);
       wait(k, 1, term.lines / 32 + 1, base + kSteps);
+      const bool read = !(recent[k] && lane >= term.lines);
+      const int low = read ? max(begin, clamped(max(term.ahead - p, term.distance - q))) : kSteps;
 #pragma unroll
       for (int u = 0; u < kSteps; ++u) {
-        const int64 i = row_of(base + u);
-        const bool read = i >= 0 && has(k, base + u) && !(recent[k] && lane >= term.lines);
-        other[k][u] = read ? from_l2(x + i + sign * term.distance) : T{};
+        other[k][u] = u >= low && u < end ? from_l2(here + sign * (term.distance - u)) : T{};
       }
     }
-    Tile next;
-    load(next, base + kSteps);
 #pragma unroll
     for (int u = 0; u < kSteps; ++u) {
-      T sum = tile.b[u];
+      T sum = tile[(Count + 1) * kTile + u * kPitch];
 #pragma unroll
       for (int k = 0; k < Count; ++k) {
         T v = other[k][u];
@@ -196,20 +210,16 @@ __global__ void __launch_bounds__(32)
           const T theirs = from_lane_before(own, static_cast<int>(t.terms[k].lines));
           if (lane >= t.terms[k].lines) v = theirs;
         }
-        sum = minus_product(sum, tile.a[k][u], v);
+        sum = minus_product(sum, conjugate_if(t.conjugated, tile[k * kTile + u * kPitch]), v);
       }
-      const T result = multiply(tile.inverse[u], sum);
+      if (t.inverse) sum = multiply(conjugate_if(t.conjugated, tile[Count * kTile + u * kPitch]), sum);
+      const bool inside = u >= begin && u < end;
 #pragma unroll
       for (int h = kHistory - 1; h > 0; --h) history[h] = history[h - 1];
-      history[0] = result;
-      const int64 i = row_of(base + u);
-      if (i >= 0) x[i] = result;
+      history[0] = inside ? sum : T{};
+      if (inside) here[-sign * u] = sum;
     }
-    tile = next;
-    __syncwarp();
-    if ((base + kSteps) % kPublish == 0 || base + kSteps >= total) {
-      if (lane == 0) release(done + group, static_cast<unsigned>(min(base + kSteps, total)));
-    }
+    __syncthreads();
   }
 }
 
@@ -243,9 +253,9 @@ class OfDiagonals : public Triangle {
 
   bool possible() {
     if (terms_.empty()) return true;
-    const bool far = rows_.count / nearest_ <= kMostLaunches && terms_.size() <= kMostTerms;
-    if (far && rows_.count / nearest_ <= 64) return true;
-    return with_value_type(matrix.dtype, [&](auto zero) { return find_lines<decltype(zero)>(); }) || far;
+    if (rows_.count / nearest_ <= kFewLaunches && terms_.size() <= kMostTerms) return true;
+    if (with_value_type(matrix.dtype, [&](auto zero) { return find_lines<decltype(zero)>(); })) return true;
+    return nearest_ >= kManyRows && terms_.size() <= kMostTerms;
   }
 
   void solve(const Dense& x) override {
@@ -318,9 +328,11 @@ class OfDiagonals : public Triangle {
     std::fill(std::copy(terms_.begin(), terms_.end(), t.terms), t.terms + kMostInLines, Term{kNowhere, 0});
     const int64 groups = ceil_div(t.all, 32);
     const Array state = Array::zeros(DType::i32, {(groups + 1) * x.cols});
-    launch("substitute_lines", substitute_lines<T, Count>,
-           dim3(static_cast<unsigned>(groups), static_cast<unsigned>(x.cols)), dim3(32), t, x.as<T>(), lead(x),
-           state.as<unsigned>(), groups);
+    limits<substitute_lines<T, Count>>();  // allows as much shared memory as there is
+    launch_shared("substitute_lines", substitute_lines<T, Count>,
+                  dim3(static_cast<unsigned>(groups), static_cast<unsigned>(x.cols)), dim3(32 + kLoaders),
+                  shared_elements(Count) * static_cast<int>(sizeof(T)), t, x.as<T>(), lead(x), state.as<unsigned>(),
+                  groups);
   }
 
   template <class T>

@@ -14,16 +14,17 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reaso
 
 
 def on_diagonals(*offsets):
-    return sp.diags_array([np.ones(300 - abs(k)) for k in offsets], offsets=offsets)
+    n = max(300, 2 * max(map(abs, offsets)))
+    return sp.diags_array([np.ones(n - abs(k)) for k in offsets], offsets=offsets, shape=(n, n))
 
 
 PATTERNS = {  # with the order of rows for diagonals
     "5 points": (sp.csr_array(ds.gallery.stencil(5, (70, 80))), "lines"),
     "9 points": (sp.csr_array(ds.gallery.stencil(9, (131, 70))), "lines"),
-    "7 points": (sp.csr_array(ds.gallery.stencil(7, (9, 9, 80))), "lines"),
-    "many planes": (sp.csr_array(ds.gallery.stencil(7, (4, 70, 64))), "lines"),
-    "27 points": (sp.csr_array(ds.gallery.stencil(27, (4, 33, 65))), "lines"),
-    "short lines": (sp.csr_array(ds.gallery.stencil(27, (10, 10, 30))), "levels"),
+    "7 points": (sp.csr_array(ds.gallery.stencil(7, (9, 9, 80))), "levels"),
+    "27 points": (sp.csr_array(ds.gallery.stencil(27, (10, 10, 30))), "levels"),
+    "short lines": (sp.csr_array(ds.gallery.stencil(5, (70, 30))), "levels"),
+    "far apart": (on_diagonals(-4000, -700, -300, 300, 2000), "blocks"),
     "tridiagonal": (sp.csr_array(ds.gallery.tridiagonal(300)), "tridiagonal"),
     "band": (sp.csr_array(ds.gallery.banded(200, 5, 3, seed=0)), "levels"),
     "far": (on_diagonals(-290, -17, 16, 200), "blocks"),

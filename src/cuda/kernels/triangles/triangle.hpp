@@ -3,7 +3,9 @@
 //
 //   lines    diagonals of a grid: a warp computes 32 lines side by side, line j `skew` positions behind line j - 1, as
 //            drawn in cpu/triangle.hpp, and waits for the warps of earlier lines
-//   blocks   diagonals that are all far: as many rows as the distance of the nearest one are computed by a launch
+//   blocks   diagonals that are all far: a block of threads computes rows that do not depend on each other, and waits
+//   for
+//            the blocks that it needs
 //   levels   csr, by cuSPARSE
 #pragma once
 

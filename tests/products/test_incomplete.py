@@ -1,5 +1,7 @@
 """`ds.ilu0`, `ds.ic0` and `ds.block_jacobi`: factors against dense elimination in a pattern, and as preconditioners."""
 
+import pickle
+
 import hypothesis.strategies as st
 import numpy as np
 import pytest
@@ -151,6 +153,14 @@ def test_hermitian_preconditioners():
             dense = M @ np.eye(108, dtype=complex)
             assert np.allclose(dense, dense.conj().T) and np.linalg.eigvalsh(dense).min() > 0
             assert np.allclose(M.T @ np.eye(108), dense.T) and np.allclose(M.H @ np.eye(108), dense)
+
+
+def test_as_an_object():
+    M = ds.ic0(ds.hm_array(ds.gallery.stencil(5, (6, 7))))
+    assert "ic0" in M._repr_html_() and M.seconds > 0 and M.shape == (42, 42) and isinstance(M, sla.LinearOperator)
+    assert M.nbytes >= M.L.nbytes and M.sweeps is None
+    with raises(TypeError, "pickle", "diagsparse.ic0(A)"):
+        pickle.dumps(M)
 
 
 def test_wider_right_hand_sides():

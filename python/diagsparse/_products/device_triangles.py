@@ -12,6 +12,7 @@ from .._matrix.sparse_array import SparseArray
 from .device_bands import by_rows, filled
 from .substitution import DIAGONALS, Singular
 
+_MOST_DIAGONALS, _MOST_IN_TRIANGLE = 16, 4  # of a csr matrix that is converted to diagonals
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 
 
@@ -35,21 +36,35 @@ class _Bidiagonal:
 
 def analyzed(a: SparseArray, trans: str, lower: bool, unit: bool) -> Any:
     """Return a triangle of op(a), for diagonals or csr; `lower` and `unit` describe op(a)."""
-    op = _OPERATIONS[trans] ^ a._op
-    inverse = None if unit else _reciprocals(a, op)
-    if a.format not in DIAGONALS:
-        return a._core.triangle_of_rows(a._matrix, op, lower, unit)
-    summary = a._summary()
-    offsets = summary.offsets[summary.fill > 0] * (1 if trans == "N" else -1)
-    system = a._core.triangle_of_diagonals(a._matrix, op, lower, inverse, [int(k) for k in offsets])
-    if system is not None:
-        return system
-    own = offsets[offsets < 0] if lower else offsets[offsets > 0]
-    if abs(own).max(initial=0) == 1 and a.shape[0] >= 3:
-        return _Bidiagonal({"N": a, "T": a.T, "H": a.H}[trans], lower, unit)
+    inverse = None if unit else _reciprocals(a, _OPERATIONS[trans] ^ a._op)
+    if a.format in DIAGONALS or _has_few_diagonals(a, lower == (trans == "N")):
+        system = _of_diagonals(a if a.format in DIAGONALS else convert(a, "hm"), trans, lower, unit, inverse)
+        if system is not None:
+            return system
     csr = convert(a, "csr")
     csr = csr.copy() if csr._op else csr
     return csr._core.triangle_of_rows(csr._matrix, _OPERATIONS[trans], lower, unit)
+
+
+def _has_few_diagonals(a: SparseArray, lower: bool) -> bool:
+    """Whether a triangle of a csr matrix consists of a few nearly full diagonals, which are solved faster as such."""
+    summary = a._summary()
+    own = summary.offsets < 0 if lower else summary.offsets > 0
+    lengths = a.shape[0] - abs(summary.offsets[own])
+    few = len(summary.offsets) <= _MOST_DIAGONALS and len(lengths) <= _MOST_IN_TRIANGLE
+    return bool(few and (3 * summary.fill[own] >= 2 * lengths).all())
+
+
+def _of_diagonals(a: SparseArray, trans: str, lower: bool, unit: bool, inverse: Any) -> Any:
+    """Return a triangle of op(a), or None if its diagonals are near and form no lines of a grid."""
+    summary = a._summary()
+    offsets = summary.offsets[summary.fill > 0] * (1 if trans == "N" else -1)
+    op = _OPERATIONS[trans] ^ a._op
+    system = a._core.triangle_of_diagonals(a._matrix, op, lower, inverse, [int(k) for k in offsets])
+    own = offsets[offsets < 0] if lower else offsets[offsets > 0]
+    if system is None and abs(own).max(initial=0) == 1 and a.shape[0] >= 3:
+        return _Bidiagonal({"N": a, "T": a.T, "H": a.H}[trans], lower, unit)
+    return system
 
 
 def _reciprocals(a: SparseArray, op: int) -> Any:

@@ -19,13 +19,13 @@ namespace {
 
 using triangles::kNear, triangles::Order, triangles::Solve, triangles::Term, triangles::System;
 
-constexpr int64 kColumns = 8;      // columns of a task
-constexpr int64 kTile = 1024;      // rows whose far diagonals are subtracted together: they stay in the L1 cache
-constexpr int64 kTask = 4096;      // independent rows in a task
-constexpr int64 kSide = 4;         // lines that are computed together: their sums do not wait for each other
-constexpr int64 kLines = 32;       // lines in a block
-constexpr int64 kPositions = 512;  // and positions
-constexpr int64 kSlow = 4;         // multiply-adds of a product that take as long as one of these sums
+constexpr int64 kColumns = 8;       // columns of a task
+constexpr int64 kTile = 1024;       // rows whose far diagonals are subtracted together: they stay in the L1 cache
+constexpr int64 kTask = 4096;       // independent rows in a task
+constexpr int64 kSide = 4;          // lines that are computed together: their sums do not wait for each other
+constexpr int64 kLines = 16;        // lines in a block
+constexpr int64 kPositions = 1024;  // and positions
+constexpr int64 kSlow = 4;          // multiply-adds of a product that take as long as one of these sums
 
 template <class T>
 T negative(T v) {

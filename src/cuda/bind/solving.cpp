@@ -1,4 +1,4 @@
-// Tridiagonal and pentadiagonal solves on the GPU for Python.
+// Solving with narrow bands and with triangles on the GPU, for Python.
 #include "bind/solving.hpp"
 
 #include <pybind11/stl.h>
@@ -21,8 +21,6 @@ Array used(const DeviceArray& diagonal) {
   return array;
 }
 
-}  // namespace
-
 void bind_triangles(py::module_& m) {
   using triangles::Triangle;
   py::class_<Triangle>(m, "Triangle", py::module_local())
@@ -44,6 +42,8 @@ void bind_triangles(py::module_& m) {
     return triangles::of_diagonals(a, op, lower, reciprocals, offsets);
   });
 }
+
+}  // namespace
 
 void bind_solving(py::module_& m) {
   bind_triangles(m);

@@ -22,12 +22,15 @@ from ._matrix.reordering import reordered
 from ._matrix.stacking import block_diag, hstack, vstack
 from ._multigrid.setup import multigrid
 from ._products.batches import batch_array
+from ._products.block_jacobi import block_jacobi
 from ._products.chains import chebyshev_multiply, power_multiply, recurrence_multiply
 from ._products.forecasts import forecast, memory_report
+from ._products.incomplete import ic0, ilu0
 from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
 from ._products.solving import factorized, solve
 from ._products.sums import anticommutator, commutator, syr2k, syrk
+from ._products.triangular import solve_triangular
 from ._show.config import show_config
 from ._version import __version__ as __version__
 from .advice import array, recommend
@@ -39,9 +42,9 @@ _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 
 __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
-    "block_diag", "chebyshev_multiply", "commutator", "compare", "cuda_available", "diags", "eye", "factorized",
-    "forecast", "formats", "gallery", "get_num_threads", "hstack", "issparse", "kron", "matmul", "memory_report",
-    "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply",
-    "reordered", "set_memory_pool", "set_num_threads", "show_config", "solve", "syr2k", "syrk", "vstack", "write",
-    *_classes,
+    "block_diag", "block_jacobi", "chebyshev_multiply", "commutator", "compare", "cuda_available", "diags", "eye",
+    "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0", "ilu0", "issparse", "kron",
+    "matmul", "memory_report", "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend",
+    "recurrence_multiply", "reordered", "set_memory_pool", "set_num_threads", "show_config", "solve",
+    "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
 ]  # fmt: skip

@@ -49,7 +49,7 @@ def arguments(function):
 def test_the_protocol_is_that_of_the_module(name, protocol):
     module = module_of(name)
     assert public(module) == declared(protocol)
-    for kind in ("Matrix", "Plan", "Grid", "DeviceArray"):
+    for kind in ("Matrix", "Plan", "Grid", "HostTriangle", "Triangle", "DeviceArray"):
         if hasattr(module, kind):
             assert public(getattr(module, kind)) == declared(getattr(modules, kind)), kind
     for function in public(protocol):

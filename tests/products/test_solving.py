@@ -21,8 +21,8 @@ def banded(n, below, above, dtype, seed=0):
 @EACH_DTYPE
 @pytest.mark.parametrize(
     "n, below, above, method",
-    [(40, 0, 0, "diagonal"), (40, 1, 1, "tridiagonal"), (40, 0, 1, "tridiagonal"), (40, 3, 1, "banded"),
-     (40, 0, 5, "banded"), (41, 7, 0, "banded"), (2, 1, 1, "tridiagonal"), (1, 0, 0, "diagonal"),
+    [(40, 0, 0, "diagonal"), (40, 1, 1, "tridiagonal"), (40, 0, 1, "triangular"), (40, 3, 1, "banded"),
+     (40, 0, 5, "triangular"), (41, 7, 0, "triangular"), (2, 1, 1, "tridiagonal"), (1, 0, 0, "diagonal"),
      (30, 29, 29, "dense")],
 )  # fmt: skip
 def test_as_a_dense_solve(n, below, above, method, dtype):

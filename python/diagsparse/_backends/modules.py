@@ -109,6 +109,22 @@ class Plan(Protocol):
     def run_into(self, a: Matrix, b: Matrix, out: Matrix, alpha: complex, beta: complex, /) -> None: ...
 
 
+class Triangle(Protocol):
+    """A triangle of a matrix, analyzed for solving."""
+
+    order: str
+    nbytes: int
+
+    def solve(self, x: Array) -> None: ...
+
+
+class HostTriangle(Triangle, Protocol):
+    """A triangle on the CPU."""
+
+    singular: int
+    finite: bool
+
+
 class Core(Protocol):
     """The functions of both modules."""
 
@@ -211,6 +227,11 @@ class Grid(Protocol):
 class CpuCore(Core, Protocol):
     """The functions of the CPU module alone."""
 
+    HostTriangle: Any
+
+    def triangle(self, a: Matrix, op: int, lower: bool, unit: bool) -> HostTriangle: ...
+    def incomplete_lu(self, a: Matrix) -> int: ...
+    def incomplete_cholesky(self, a: Matrix) -> int: ...
     def lines_in_order(self, who: str, indptr: np.ndarray, indices: np.ndarray, lines: int, extent: int) -> bool: ...
     def add_to_dense(self, alpha: complex, a: Matrix, op: int, dense: np.ndarray, accumulate: bool) -> None: ...
     def select(self, a: Matrix, flags: np.ndarray) -> Matrix: ...
@@ -241,6 +262,7 @@ class CudaCore(Core, Protocol):
     Plane: Any
     Lines: Any
     ConjugateGradients: Any
+    Triangle: Any
 
     def is_plane(self, grid: Grid) -> bool: ...
     def multiply_dense(self, a: Array, x: Array, out: Array) -> None: ...
@@ -266,5 +288,9 @@ class CudaCore(Core, Protocol):
     def repeated(
         self, a: Matrix, op: int, kernel: str, x: Any, y: Any, x_view: Array, y_view: Array, current: Any
     ) -> Callable[..., Any]: ...
+    def triangle_of_rows(self, a: Matrix, op: int, lower: bool, unit: bool) -> Triangle: ...
+    def triangle_of_diagonals(
+        self, a: Matrix, op: int, lower: bool, inverse: Array | None, offsets: list[int]
+    ) -> Triangle | None: ...
     def solve_tridiagonal(self, lower: Array, main: Array, upper: Array, x: Array) -> None: ...
     def solve_pentadiagonal(self, a: Array, b: Array, c: Array, d: Array, e: Array, x: Array) -> None: ...

@@ -19,8 +19,9 @@ from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 from .cudss import Cudss
+from .device_bands import by_rows, filled
+from .triangles import Triangle
 
-_WITH_DIAGONALS = ("dia", "hm", "cdm", "csr", "csc")
 _MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
 _MIN_SYSTEMS = 32  # systems from which cuSPARSE is faster than cuDSS, which solves all of them as one
 
@@ -79,7 +80,7 @@ class RightSide(device_dense.Product):
     each member, and all rows form one vector.
     """
 
-    def __init__(self, factors: DeviceFactors, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
+    def __init__(self, factors: Any, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
         super().__init__(factors.matrix, 0, factors.matrix.shape, 1, 0, None, "solve")
         self._factors, self._trans, self._fitted = factors, trans, fitted
 
@@ -136,22 +137,6 @@ def _require_regular(a: SparseArray, solve: Solve, replaced: bool) -> None:
 
 
 # ---- narrow bands ------------------------------------------------------------------------------------------------
-def _filled(core: Any, like: Any, shape: tuple[int, ...], value: int) -> Any:
-    result = core.empty(shape, like.dtype.name, like.device)
-    result.fill(value)
-    return result
-
-
-def _by_rows(a: SparseArray, k: int, rows: int) -> Any:
-    """Return the elements (i, i + k) by i, for the matrix extended to `rows` rows by those of the identity."""
-    a = a if a.format in _WITH_DIAGONALS else convert(a, "csr")
-    diagonal = a._core.diagonal(a._matrix, a._op, k)
-    result = _filled(a._core, diagonal, (rows,), int(k == 0))
-    first = max(0, -k)
-    result[first : first + diagonal.size].assign(diagonal)
-    return result
-
-
 def _parts(vector: Any, count: int) -> Iterator[Any]:
     """Yield `count` equal parts of a vector, one after the other."""
     length = vector.size // count
@@ -161,7 +146,7 @@ def _parts(vector: Any, count: int) -> Iterator[Any]:
 
 def _diagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     inverse = eye(a.shape[0], dtype=a.dtype, format="dia", device=a.device)
-    inverse.values = (_by_rows(a, 0, a.shape[0]) ** -1).reshape(inverse.values.shape)
+    inverse.values = (by_rows(a, 0, a.shape[0]) ** -1).reshape(inverse.values.shape)
 
     def solve(x: Any) -> None:
         a._core.matvec(inverse._matrix, 0, device_dense.gather(a._core, x, 0), x, 1, 0, "")
@@ -172,14 +157,14 @@ def _diagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     n, core = a.shape[0], a._core
     rows = max(n, _MIN_ROWS["tridiagonal"])
-    bands = [_by_rows(a, k, rows) for k in (-1, 0, 1)]
+    bands = [by_rows(a, k, rows) for k in (-1, 0, 1)]
 
     def solve(x: Any) -> None:
         if n == rows:
             core.solve_tridiagonal(*bands, x)
             return
         for column in _parts(x.T.ravel(), x.shape[1]):
-            grown = _filled(core, x, (rows,), 0)
+            grown = filled(core, x, (rows,), 0)
             grown[:n].assign(column)
             core.solve_tridiagonal(*bands, grown)
             column.assign(grown[:n])
@@ -193,14 +178,14 @@ def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
 
     def side_by_side(vector: Any, fill: int) -> Any:
         """Return elements i of all members as row i, extended by `fill` to at least 5 rows."""
-        result = _filled(core, vector, (rows, members), fill)
+        result = filled(core, vector, (rows, members), fill)
         first_rows(result).assign(vector.reshape((members, n)).T)
         return result
 
     def first_rows(result: Any) -> Any:
         return result.ravel()[: n * members].reshape((n, members))
 
-    bands = [side_by_side(_by_rows(a, k, a.shape[0]), int(k == 0)) for k in range(-2, 3)]
+    bands = [side_by_side(by_rows(a, k, a.shape[0]), int(k == 0)) for k in range(-2, 3)]
 
     def solve(x: Any) -> None:
         if members == 1 and rows == n and x.shape[1] > 1:  # a system for each right-hand side
@@ -230,10 +215,17 @@ def _cudss(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
     return factors.solve, factors.nbytes, factors.replaced_pivots
 
 
+def _triangular(a: SparseArray, members: int) -> tuple[Solve, int, bool]:
+    below = a._summary().offsets[a._summary().fill > 0].min(initial=0) < 0
+    triangle = Triangle(a, bool(below), False)
+    return (lambda x: triangle.solve(x, "N")), triangle.nbytes, False
+
+
 METHODS: dict[str, Callable[[SparseArray, int], tuple[Solve, int, bool]]] = {
     "diagonal": _diagonal,
     "tridiagonal": _tridiagonal,
     "pentadiagonal": _pentadiagonal,
     "cudss": _cudss,
+    "triangular": _triangular,
 }
 REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2}  #: the largest offset that a method supports

@@ -21,6 +21,7 @@ from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_matrix, host_factors
 from .batches import batch_array
+from .substitution import Singular
 
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 _NAMES = {bits: name for name, bits in _OPERATIONS.items()}
@@ -56,7 +57,7 @@ class _Solver:
         """Make errors of singular matrices name the matrix and the pivot."""
         try:
             yield
-        except host_factors.Singular as error:
+        except Singular as error:
             member, row = divmod(error.row, max(1, self.shape[0]))
             what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
             raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {what} is zero") from None
@@ -208,7 +209,7 @@ class Factorization(_Solver, LinearOperator):
     _matmat, _rmatmat = _matvec, _rmatvec
 
     def __repr__(self) -> str:
-        n, view = self.shape[0], {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(self._op, ".H")
+        n, view = self.shape[0], view_name(self._op)
         what = f"({_shifted(self.sigma)}){view}" if view and self.sigma else f"{_shifted(self.sigma)}{view}"
         return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
 
@@ -251,6 +252,11 @@ class BatchFactorization(_Solver):
         )
 
 
+def view_name(op: int) -> str:
+    """Return how the view with these bits is written."""
+    return {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(op, ".H")
+
+
 def _shift(sigma: complex) -> str:
     return f" - {sigma} I" if sigma else ""
 
@@ -286,11 +292,14 @@ def _method(a: SparseArray, method: str | None, below: int, above: int, members:
     order = list(methods.METHODS)
     needed = next(name for name in order if max(below, above) <= methods.REACH.get(name, a.shape[0]))
     requested = method
-    if method is None:
+    triangular = min(below, above) == 0
+    if method is None and triangular and max(below, above) > 0:
+        method = "triangular"
+    elif method is None:
         method = methods.chosen(a, below, above, needed) if a._backend is CPU else methods.chosen(members, needed)
     elif method not in order:
         raise ValueError(f"factorized: no method {method!r} on {a.device}; expected {', '.join(order)}")
-    elif order.index(method) < order.index(needed):
+    elif order.index(method) < order.index(needed) or (method == "triangular" and not triangular):
         raise ValueError(f"factorized: method {method!r}, but A has offsets from {-below} to {above}")
     if method == "cudss" and isinstance(why := libraries.cudss(), Exception):
         reason = "" if requested else f"A has offsets from {-below} to {above}, which need NVIDIA's cuDSS on a GPU; "

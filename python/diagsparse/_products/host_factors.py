@@ -13,8 +13,11 @@ from scipy.sparse.linalg import splu
 
 from .._backends import memory
 from .._backends.backend import CPU
+from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
+from .substitution import Singular
+from .triangles import Triangle
 
 _MIN_BAND = 8  # bands of up to this many diagonals are always factored as such
 _MAX_RATIO = 4  # limit for the elements of a band, relative to its nonzeros
@@ -23,14 +26,6 @@ _ALL = slice(None)
 
 Solve = Callable[..., np.ndarray]
 """``solve(b, trans, rows)`` for b with the dtype of the factors; `rows` are those of one diagonal block, or all."""
-
-
-class Singular(np.linalg.LinAlgError):
-    """A singular matrix; the pivot in `row` is zero."""
-
-    def __init__(self, row: int) -> None:
-        super().__init__(f"pivot {row + 1} is zero")
-        self.row = row
 
 
 def chosen(a: SparseArray, below: int, above: int, needed: str) -> str:
@@ -175,11 +170,29 @@ def _superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> 
     def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
         if rows == _ALL:
             return factors.solve(b, trans)
-        alone = np.zeros((shifted.shape[0], *b.shape[1:]), b.dtype)
-        alone[rows] = b
-        return factors.solve(alone, trans)[rows]
+        return factors.solve(_alone(b, rows, a.shape[0]), trans)[rows]
 
     return solve, factors.nnz * (a.dtype.itemsize + 4)
+
+
+def _triangular(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
+    # A copy, because the user may write to the matrix.
+    matrix = a - sigma * eye(a.shape[0], dtype=a.dtype) if sigma else a.copy()
+    triangle = Triangle(matrix, above == 0, False)
+
+    def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
+        x = np.array(b, order="C") if rows == _ALL else _alone(b, rows, a.shape[0])
+        triangle.solve(x, trans)
+        return x[rows]
+
+    return solve, matrix.nbytes + triangle.nbytes
+
+
+def _alone(b: np.ndarray, rows: slice, n: int) -> np.ndarray:
+    """Return right-hand sides that are b in some rows, and zero in the others."""
+    result = np.zeros((n, *b.shape[1:]), b.dtype)
+    result[rows] = b
+    return result
 
 
 def _require_memory(nbytes: int, what: str) -> None:
@@ -192,5 +205,6 @@ METHODS: dict[str, Callable[..., tuple[Solve, int]]] = {
     "banded": _banded,
     "dense": _dense,
     "superlu": _superlu,
+    "triangular": _triangular,
 }
 REACH = {"diagonal": 0, "tridiagonal": 1}  #: the largest offset that a method supports; the others support all

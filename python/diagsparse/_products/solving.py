@@ -24,9 +24,10 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     sigma : scalar
         The shift.
     method : str, optional
-        The default depends on the bandwidth. On the CPU it is "diagonal", or LAPACK's "tridiagonal", "banded" or
-        "dense" if the band is narrow or mostly filled, else SciPy's "superlu". On a GPU it is "diagonal", cuSPARSE's
-        "tridiagonal" or "pentadiagonal", else NVIDIA's "cudss" (install the extra `cudss`).
+        The default is "diagonal" or "triangular" for such matrices (see `solve_triangular`), and otherwise depends on
+        the bandwidth. On the CPU it is LAPACK's "tridiagonal", "banded" or "dense" if the band is narrow or mostly
+        filled, else SciPy's "superlu". On a GPU it is cuSPARSE's "tridiagonal" or "pentadiagonal", else NVIDIA's
+        "cudss" (install the extra `cudss`).
 
     Returns
     -------

@@ -128,6 +128,7 @@ py::object times_vector(const Matrix& a, Op op, const py::array& x) {
 
 void bind_device(py::module_& m) {
   bind_multigrid(m);
+  bind_triangles(m);
   // Whether the lines of another library's arrays are sorted; raises ValueError if kernels would read out of bounds.
   m.def("lines_in_order", [](const std::string& who, py::array indptr, py::array indices, int64 lines, int64 extent) {
     const Array pointers = array_from(indptr), columns = array_from(indices);

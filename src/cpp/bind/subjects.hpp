@@ -12,6 +12,7 @@ void bind_conversions(pybind11::module_& m);
 void bind_tables(pybind11::module_& m);
 void bind_elementwise(pybind11::module_& m);
 void bind_multigrid(pybind11::module_& m);  // of `_core` alone
+void bind_triangles(pybind11::module_& m);  // likewise
 void bind_batches(pybind11::module_& m);
 
 }  // namespace diagsparse

@@ -9,6 +9,7 @@
 #include "cpu/measure.hpp"
 #include "cpu/mirror_sums.hpp"
 #include "cpu/multigrid.hpp"
+#include "cpu/triangle.hpp"
 
 namespace diagsparse {
 
@@ -83,5 +84,9 @@ template struct ForEachSet<Reader>;
 template struct ForEachSet<AddMirrors>;
 template struct ForEachSet<multigrid::Cycle<float>>;
 template struct ForEachSet<multigrid::Cycle<double>>;
+template struct ForEachSet<triangles::Solve<float>>;
+template struct ForEachSet<triangles::Solve<double>>;
+template struct ForEachSet<triangles::Solve<Complex<float>>>;
+template struct ForEachSet<triangles::Solve<Complex<double>>>;
 
 }  // namespace diagsparse

@@ -1,0 +1,27 @@
+"""Diagonals of a matrix on a GPU as arrays with an element for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._matrix.convert import convert
+from .._matrix.sparse_array import SparseArray
+
+_WITH_DIAGONALS = ("dia", "hm", "cdm", "csr", "csc")
+
+
+def filled(core: Any, like: Any, shape: tuple[int, ...], value: int) -> Any:
+    """Return an array of one value, of the dtype and on the device of another array."""
+    result = core.empty(shape, like.dtype.name, like.device)
+    result.fill(value)
+    return result
+
+
+def by_rows(a: SparseArray, k: int, rows: int) -> Any:
+    """Return the elements (i, i + k) by i, for the matrix extended to `rows` rows by those of the identity."""
+    a = a if a.format in _WITH_DIAGONALS else convert(a, "csr")
+    diagonal = a._core.diagonal(a._matrix, a._op, k)
+    result = filled(a._core, diagonal, (rows,), int(k == 0))
+    first = max(0, -k)
+    result[first : first + diagonal.size].assign(diagonal)
+    return result

@@ -26,9 +26,10 @@ from ._products.chains import chebyshev_multiply, power_multiply, recurrence_mul
 from ._products.forecasts import forecast, memory_report
 from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
-from ._products.solving import factorized, solve
+from ._products.solving import factorized
 from ._products.sums import anticommutator, commutator, syr2k, syrk
 from ._show.config import show_config
+from ._solving.solve import solve
 from ._version import __version__ as __version__
 from .advice import array, recommend
 from .compare import compare

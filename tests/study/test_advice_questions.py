@@ -43,7 +43,12 @@ def test_what_does_not_fit_is_not_recommended(monkeypatch):
         ((np.eye(3, dtype="float16"),), {}, TypeError, ("recommend: A has float16 values", "A.astype('float32')")),
         ((sp.eye_array(3), "invert"), {}, ValueError, ("op='invert'", "'matvec'", "'matmul'", "'solve'")),
         ((sp.eye_array(3, 4), "solve"), {}, ValueError, ('op="solve" expects a square matrix', "3 x 4")),
-        ((sp.eye_array(3), "solve"), {"tune": True, "products": 5}, ValueError, ("products, tune", "only for products")),
+        (
+            (sp.eye_array(3), "solve"),
+            {"tune": True, "products": 5},
+            ValueError,
+            ("products, tune", "only for products"),
+        ),
         ((sp.eye_array(3, 4), "matmul"), {}, ValueError, ("multiplies A by itself", "3 x 4")),
         ((sp.eye_array(3),), {"products": 0}, ValueError, ("products=0", "1 to 2^53")),
         ((sp.eye_array(3),), {"products": 2.5}, TypeError, ("products=2.5", "whole number")),

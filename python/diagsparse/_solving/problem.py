@@ -121,6 +121,8 @@ class Problem:
 
     def _envelope(self) -> int:
         """Return how many elements lie between the first element of each row and the main diagonal."""
+        if not self.n:
+            return 0
         rows = convert(self.A, "csr").to("cpu").to_scipy()
         pattern = sp.csr_array((np.ones(rows.nnz, np.int8), rows.indices, rows.indptr), rows.shape)
         both = sp.csr_array(pattern + pattern.T)

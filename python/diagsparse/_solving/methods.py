@@ -53,7 +53,7 @@ class Method:
     reason: Callable[[Problem], str]  #: a sentence on why the method suits the matrix
     prepare: Callable[[Any], Solver]  #: factors a matrix, or sets up what an iteration needs
     direct: bool = True
-    final: bool = True  #: whether no other method is tried if it finds that the matrix is singular
+    pivoting: tuple[str, ...] = ("cpu", "cuda")  #: devices on which it is so stable that no other method does better
     missing: Callable[[], str] = lambda: ""  #: how to install what is missing
 
 
@@ -95,38 +95,42 @@ def _any(problem: Problem) -> str:
     return ""
 
 
-def _elimination(problem: Problem, entries: int, operations: float, seconds: float) -> Cost:
-    """Return the cost of factors with so many values: they are written once, and read once to solve."""
-    stored = entries * (problem.itemsize + 4)
+def _elimination(problem: Problem, entries: int, integers: int, operations: float, seconds: float) -> Cost:
+    """Return the cost of factors with so many values and integers: they are written once, and read once to solve."""
+    stored = entries * problem.itemsize + 4 * integers
     return Cost(stored, operations, problem.nnz * problem.itemsize + 2.0 * stored, seconds, entries)
 
 
-def _narrow(values: int, on_cpu: float, on_gpu: float, start: float) -> Callable[[Problem], Cost]:
-    """Return the cost of a method that needs so many values, and so many seconds, for each row."""
+def _diagonal(problem: Problem) -> Cost:
+    seconds = 5e-9 * problem.n if problem.on_cpu else 2e-4 + 1e-11 * problem.n
+    return _elimination(problem, problem.n, 0, problem.n, seconds)
 
-    def cost(problem: Problem) -> Cost:
-        seconds = problem.n * on_cpu if problem.on_cpu else start + problem.n * on_gpu
-        return _elimination(problem, values * problem.n, 2.5 * values * problem.n, seconds)
 
-    return cost
+def _tridiagonal(problem: Problem) -> Cost:
+    seconds = 3e-8 * problem.n if problem.on_cpu else 1e-3 + 2e-10 * problem.n
+    return _elimination(problem, 4 * problem.n, problem.n, 10.0 * problem.n, seconds)
+
+
+def _pentadiagonal(problem: Problem) -> Cost:
+    return _elimination(problem, 5 * problem.n, 0, 25.0 * problem.n, 1e-3 + 1.2e-6 * problem.n)
 
 
 def _banded(problem: Problem) -> Cost:
     below, above = problem.reach
     operations = 2.0 * problem.n * (below * (below + above) + 2 * below + above + 1)
     entries = problem.n * (2 * below + above + 1)
-    return _elimination(problem, entries, operations, 1e-7 * problem.n + 3e-10 * operations)
+    return _elimination(problem, entries, problem.n, operations, 1e-7 * problem.n + 3e-10 * operations)
 
 
 def _dense(problem: Problem) -> Cost:
     operations = problem.n**3 / 3 + problem.n**2
-    return _elimination(problem, problem.n**2, operations, 1e-10 * operations)
+    return _elimination(problem, problem.n**2, problem.n, operations, 1e-10 * operations)
 
 
 def _reordered(problem: Problem) -> Cost:
     entries, operations = problem.factor_entries, problem.factor_operations
     seconds = 3e-8 * entries + 2.5e-10 * operations if problem.on_cpu else 0.2 + 4e-7 * problem.nnz + 1e-12 * operations
-    return _elimination(problem, entries, operations, seconds)
+    return _elimination(problem, entries, entries, operations, seconds)
 
 
 def _of_band(problem: Problem) -> str:
@@ -238,20 +242,20 @@ def _of_incomplete(problem: Problem) -> str:
 
 # fmt: off
 METHODS = {method.name: method for method in (
-    Method("diagonal", ("cpu", "cuda"), _within(0), _narrow(1, 5e-9, 1e-11, 2e-4),
+    Method("diagonal", ("cpu", "cuda"), _within(0), _diagonal,
            lambda problem: "A is diagonal.", _factors("diagonal")),
-    Method("tridiagonal", ("cpu", "cuda"), _within(1), _narrow(4, 3e-8, 2e-10, 1e-3),
-           _of_reach, _factors("tridiagonal"), final=False),
-    Method("pentadiagonal", ("cuda",), _within(2), _narrow(5, 0.0, 1.2e-6, 1e-3),
+    Method("tridiagonal", ("cpu", "cuda"), _within(1), _tridiagonal,
+           _of_reach, _factors("tridiagonal"), pivoting=("cpu",)),
+    Method("pentadiagonal", ("cuda",), _within(2), _pentadiagonal,
            _of_reach, _factors("pentadiagonal")),
     Method("banded", ("cpu",), _any, _banded, _of_band, _factors("banded")),
     Method("dense", ("cpu",), _any, _dense, lambda problem: "A dense matrix needs no more memory than a band.",
            _factors("dense")),
     Method("superlu", ("cpu",), _any, _reordered, _of_fill, _factors("superlu")),
     Method("cudss", ("cuda",), _any, _reordered, _of_fill, _factors("cudss"), missing=_no_cudss),
-    Method("multigrid", ("cpu",), _no_grid, _cycles, _of_grid, _where_finite(_multigrid), direct=False, final=False),
+    Method("multigrid", ("cpu",), _no_grid, _cycles, _of_grid, _where_finite(_multigrid), direct=False, pivoting=()),
     Method("ilu", ("cpu",), _no_rows, _iterations, _of_incomplete, _where_finite(incomplete.prepare), direct=False,
-           final=False),
+           pivoting=()),
 )}
 # fmt: on
 FACTORIZED = Method("factorized", ("cpu", "cuda"), _any, _reordered, _of_fill, _factors(None))  #: for a batch

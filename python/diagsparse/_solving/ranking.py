@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,8 @@ from .methods import METHODS, Cost, Method, names
 from .problem import Problem
 
 _FASTER = 2.0  # an iterative method is preferred to a direct one if its predicted time is shorter by this factor
+
+_NARROW = ("diagonal", "tridiagonal")  # always come first
 
 
 @dataclass(frozen=True)
@@ -88,14 +91,14 @@ class Ranking:
             return ""
         return f"it would need {memory.human(self._cost(method).nbytes)}, {memory.human(self._free)} are free"
 
-    @cached_property
-    def simple(self) -> bool:
-        """Whether the method of `factorized` needs no comparison: the band is narrow."""
-        return self._problem.direct in ("diagonal", "tridiagonal")
-
-    def first(self) -> list[Method]:
-        """Return the methods to be tried, those for narrow bands without forecasts of the others."""
-        return [METHODS[self._problem.direct]] if self.simple else self.order
+    def __iter__(self) -> Iterator[Method]:
+        """Yield the methods in this order; without forecasts of the others, if the first one is for a narrow band."""
+        usual = METHODS[self._problem.direct]
+        if usual.name in _NARROW:
+            yield usual
+            yield from (method for method in self.order if method is not usual)
+        else:
+            yield from self.order
 
     def _time(self, method: Method) -> float:
         return self._cost(method).seconds

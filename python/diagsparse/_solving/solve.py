@@ -100,21 +100,22 @@ def solve(A: Any, b: Any, *, tol: float | None = None, method: str | None = None
     failed: dict[str, str] = {}
     pivoted = False
     for candidate, reason in _choices(a, method):
-        if pivoted and candidate.direct:  # it would fail, too
+        final = a.device.partition(":")[0] in candidate.pivoting
+        if failed and (candidate.missing() or (pivoted and candidate.direct)):  # the last one would fail, too
             continue
         try:
             with np.errstate(all="ignore"):  # the errors are computed afterwards
                 solver = candidate.prepare(a)
                 ready = time.perf_counter()
                 found = _refined(system, solver, right, tol)
+        except Unsolvable as error:
+            raise np.linalg.LinAlgError(str(error)) from None
         except np.linalg.LinAlgError as error:
-            if candidate.final or isinstance(error, Unsolvable) or method is not None:
-                raise
-            failed[candidate.name] = str(error)
+            failed[candidate.name], pivoted = str(error).removeprefix("factorized: "), pivoted or final
             continue
         limit = _LIMIT * found.eps if tol is None else float(tol)
         if wrong := _wrong(found, limit):
-            failed[candidate.name], pivoted = wrong, pivoted or (candidate.direct and candidate.final)
+            failed[candidate.name], pivoted = wrong, pivoted or final
             continue
         errors, seconds = found.errors, time.perf_counter() - ready
         result = SolveReport(
@@ -157,7 +158,7 @@ def _choices(a: Any, method: str | None) -> Iterator[tuple[Method, str]]:
         yield FACTORIZED, "The members of a batch are factored as one block diagonal matrix."
     else:
         problem = Problem(a)
-        for one in Ranking(problem).first():
+        for one in Ranking(problem):
             yield one, one.reason(problem)
 
 

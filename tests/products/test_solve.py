@@ -170,6 +170,18 @@ def methods_of(A):
     return System(A)
 
 
+def test_values_of_16_bits():
+    b = np.random.default_rng(7).standard_normal(1500)
+    for name in ("ilu", "superlu"):
+        A = ds.hm_array(sp.csr_array(CHOSEN[name])).astype("float16")
+        for kind in ("float32", "float64"):
+            right = b[: A.shape[0]].astype(kind)
+            x, report = ds.solve(A, right, method=name, report=True)
+            assert (
+                x.dtype == kind and backward_error(A.toarray().astype(float), x, right) <= report.tol == ROUNDING[kind]
+            )
+
+
 def test_right_hand_sides_that_are_not_finite():
     for name in ("tridiagonal", "superlu", "multigrid", "ilu"):
         A = ds.csr_array(sp.csr_array(CHOSEN[name]))

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, gmres, spilu
 
+from .._backends.types import widened
 from .._matrix.convert import convert
 from .._matrix.norms import norm
 
@@ -21,6 +22,7 @@ _RESTART, _RESTARTS = 50, 10
 
 def prepare(A: Any) -> Callable[[Any, float], Any]:
     """Return a solver: ``solver(b, reduction)`` reduces the residual to this fraction, or raises LinAlgError."""
+    A = A.astype(widened(A.dtype), copy=False)
     if not A.shape[0]:
         return lambda b, reduction: np.zeros(b.shape, np.result_type(A.dtype, b.dtype))
     if not np.isfinite(size := norm(A, np.inf)):

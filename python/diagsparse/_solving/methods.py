@@ -212,7 +212,7 @@ def _where_finite(prepare: Callable[[Any], Solver]) -> Callable[[Any], Solver]:
         iterate = prepare(A)
 
         def solve(b: Any, reduction: float) -> Any:
-            finite = np.isfinite(b).all(axis=0)
+            finite = np.isfinite(b).all(axis=0) if isinstance(b, np.ndarray) else np.True_  # not checked on a GPU
             if finite.all():
                 return iterate(b, reduction)
             return iterate(np.where(finite, b, 0), reduction) + np.where(finite, 0, np.nan)

@@ -83,6 +83,8 @@ class Ranking:
     def left_out(self) -> dict[str, str]:
         """The methods that do not suit the matrix, and why."""
         reasons = {method.name: method.why_not(self._problem) or self._too_large(method) for method in self._methods}
+        elsewhere = [method for method in METHODS.values() if method not in self._methods and not method.direct]
+        reasons |= {method.name: f"on the {method.devices[0]} only" for method in elsewhere}
         return {name: why for name, why in reasons.items() if why}
 
     def _too_large(self, method: Method) -> str:

@@ -92,7 +92,8 @@ def plot(report: Row, path: str | Path) -> Path:
                 times, positions = [1e3 * row["seconds"] for row in mine], [-names.index(row["case"]) for row in mine]
                 axes.plot(times, positions, marker, color=color, label=library, ms=6, alpha=0.85)
         set_up_cases(axes, names, "set-up and solution (ms)")
-        axes.legend(loc="best")
+        if axes.lines:
+            axes.legend(loc="best")
         return save(figure, path)
 
 

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,8 @@ def contenders(case: SolveCase, S: Any, A: Any, b: Any, where: Backend) -> Itera
     read = np.asarray if where is CPU else owners.download
     problem = None if case.members else Problem(A)
     fits = problem is None or not case.iterative or problem.factor_entries <= _MOST_VALUES
-    if fits:
-        yield Contender(*_name_of(A, where), partial(factorized, A), lambda F: F.solve(right), read=read)
+    if fits and (problem is None or not METHODS[problem.direct].missing()):
+        yield Contender(*_name_of(problem), partial(factorized, A), lambda F: F.solve(right), read=read)
     if case.iterative and where.name.partition(":")[0] in METHODS["multigrid"].devices:
         for dtype in ("float64", "float32"):
             prepare = partial(multigrid, A, dtype=dtype)
@@ -66,9 +67,9 @@ def contenders(case: SolveCase, S: Any, A: Any, b: Any, where: Backend) -> Itera
         yield from _on_gpu(case, A, right, fits)
 
 
-def _name_of(A: Any, where: Backend) -> tuple[str, str]:
-    """Return the library and the method of `factorized`."""
-    method = "factorized" if not hasattr(A, "_summary") else Problem(A).direct
+def _name_of(problem: Problem | None) -> tuple[str, str]:
+    """Return the library and the method of `factorized`; None is a batch."""
+    method = "factorized" if problem is None else problem.direct
     return "cuDSS" if method == "cudss" else "diagsparse", method
 
 
@@ -136,13 +137,14 @@ def _on_gpu(case: SolveCase, A: Any, b: Any, fits: bool) -> Iterator[Contender]:
     if case.iterative and (module := cupy()) is not None:
         linalg: Any = importlib.import_module("cupyx.scipy.sparse.linalg")
         csr, right = A.to_cupy("csr"), module.from_dlpack(b)
+        bound = {"rtol" if "rtol" in signature(linalg.cg).parameters else "tol": REDUCTION}  # before CuPy 14: tol
 
         def prepare_jacobi() -> Any:
             inverse = 1 / csr.diagonal()
             return linalg.LinearOperator(csr.shape, matvec=lambda r: inverse * r, dtype=csr.dtype)
 
         def solve(M: Any) -> Any:
-            x, info = linalg.cg(csr, right, tol=REDUCTION, maxiter=_CG_STEPS, M=M)
+            x, info = linalg.cg(csr, right, **bound, maxiter=_CG_STEPS, M=M)
             if info:
                 raise ArithmeticError(f"{_CG_STEPS} iterations do not suffice")
             return x

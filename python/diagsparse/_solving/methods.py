@@ -169,7 +169,7 @@ def _cycles(problem: Problem) -> Cost:
     levels = 2.0**axes / (2.0**axes - 1)
     values = problem.n * (diagonals + 6) * levels
     moved = CYCLES * problem.itemsize * problem.n * (4 * diagonals + 20) * levels
-    seconds = 5e-3 + moved / (8e9 if problem.on_cpu else 2e12)
+    seconds = 5e-3 + moved / (1.5e10 if problem.on_cpu else 2e12)
     return Cost(int(values * problem.itemsize), CYCLES * 5 * diagonals * problem.n * levels, moved, seconds)
 
 

@@ -69,6 +69,7 @@ class System:
             nothing = np.zeros(1 if array.ndim == 1 else array.shape[1 - axis])
             return nothing, nothing
         size = abs(array)
+        size = size.astype(np.float64, copy=False) if isinstance(size, np.ndarray) else size
         largest = size.amax(axis) if hasattr(size, "amax") else size.max(axis)
         scale = largest + (largest == 0)
         length = ((size / (scale[:, None] if axis else scale)) ** 2).sum(axis) ** 0.5

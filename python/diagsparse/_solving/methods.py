@@ -223,16 +223,19 @@ def _where_finite(prepare: Callable[[Any], Solver]) -> Callable[[Any], Solver]:
 
 
 # ---- incomplete factors -------------------------------------------------------------------------------------------
-def _no_rows(problem: Problem) -> str:
+def _no_fill(problem: Problem) -> str:
+    if problem.direct not in ("superlu", "cudss"):
+        return "A is a band, whose factors do not fill up"
     return "" if problem.counts.get(0, 0) == problem.n else "the main diagonal of A has zeros"
 
 
 def _iterations(problem: Problem) -> Cost:
-    entries = incomplete.FILL * problem.nnz
-    moved = incomplete.STEPS * (entries + problem.nnz) * (problem.itemsize + 4.0)
-    operations = incomplete.STEPS * (entries + problem.nnz) + 5.0 * entries
-    stored = entries * (problem.itemsize + 4)
-    return Cost(stored, operations, moved, 1e-7 * entries + moved / 1e9, entries)
+    entries = min(incomplete.FILL * problem.nnz, problem.n**2)
+    setup = entries**2 / max(1, problem.n) / 2
+    steps = incomplete.STEPS * (entries + problem.nnz)
+    moved = steps * (problem.itemsize + 4.0)
+    seconds = 1e-7 * entries + 1e-9 * setup + moved / 1e9
+    return Cost(entries * (problem.itemsize + 4), setup + steps, moved, seconds, entries)
 
 
 def _of_incomplete(problem: Problem) -> str:
@@ -254,7 +257,7 @@ METHODS = {method.name: method for method in (
     Method("superlu", ("cpu",), _any, _reordered, _of_fill, _factors("superlu")),
     Method("cudss", ("cuda",), _any, _reordered, _of_fill, _factors("cudss"), missing=_no_cudss),
     Method("multigrid", ("cpu",), _no_grid, _cycles, _of_grid, _where_finite(_multigrid), direct=False, pivoting=()),
-    Method("ilu", ("cpu",), _no_rows, _iterations, _of_incomplete, _where_finite(incomplete.prepare), direct=False,
+    Method("ilu", ("cpu",), _no_fill, _iterations, _of_incomplete, _where_finite(incomplete.prepare), direct=False,
            pivoting=()),
 )}
 # fmt: on

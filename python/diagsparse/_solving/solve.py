@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -27,7 +27,21 @@ _SINGULAR = 0.1  # least |A| |x| eps / |b| of a solution without correct digits
 _RESIDUAL = 1e-3  # least relative residual of such a solution
 
 
-def solve(A: Any, b: Any, *, tol: float | None = None, method: str | None = None, report: bool = False) -> Any:
+@overload
+def solve(
+    A: Any, b: Any, *, tol: float | None = None, method: str | None = None, report: Literal[True]
+) -> tuple[Any, SolveReport]: ...
+
+
+@overload
+def solve(
+    A: Any, b: Any, *, tol: float | None = None, method: str | None = None, report: Literal[False] = False
+) -> Any: ...
+
+
+def solve(
+    A: Any, b: Any, *, tol: float | None = None, method: str | None = None, report: bool = False
+) -> Any | tuple[Any, SolveReport]:
     """Return x with ``A x = b``, for one or several right-hand sides, by a method that suits the matrix.
 
     Diagonal, tridiagonal and banded matrices are factored as such. Large symmetric matrices of grids are solved by

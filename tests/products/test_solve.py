@@ -12,8 +12,11 @@ from solutions import like
 
 import diagsparse as ds
 from diagsparse._multigrid.solver import Multigrid
+from diagsparse._products import device_factors, host_factors
 from diagsparse._solving import methods
+from diagsparse._solving.errors import System
 from diagsparse._solving.report import SolveReport
+from diagsparse._solving.solve import _refined
 
 ROUNDING = {"float32": 1000 * 2.0**-23, "complex64": 1000 * 2.0**-23, "float64": 1000 * 2.0**-52,
             "complex128": 1000 * 2.0**-52}  # fmt: skip
@@ -159,15 +162,8 @@ def test_solutions_are_refined():
     dense = np.array([[1e-9, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
     wrong = np.linalg.inv(dense + 1e-4 * np.eye(3))
     A, b = ds.csr_array(sp.csr_array(dense)), np.array([1.0, 2.0, 3.0])
-    system, solver = methods_of(A), lambda b, reduction: wrong @ b
-    found = ds._solving.solve._refined(system, solver, b, 1e-14)
+    found = _refined(System(A, None), lambda b, reduction: wrong @ b, b, 1e-14)
     assert found.steps > 1 and found.errors.worst <= 1e-14 and np.allclose(dense @ found.x, b, atol=1e-13)
-
-
-def methods_of(A):
-    from diagsparse._solving.errors import System
-
-    return System(A)
 
 
 def test_values_of_16_bits():
@@ -319,7 +315,5 @@ def test_nothing_to_solve():
 
 
 def test_all_methods_of_factorized_are_ranked():
-    from diagsparse._products import device_factors, host_factors
-
     for device, module in (("cpu", host_factors), ("cuda", device_factors)):
         assert set(module.METHODS) <= set(methods.names(device))

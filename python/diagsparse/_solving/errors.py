@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._arrays import owners
+from .._backends.backend import CPU
+from .._backends.types import widened
 from .._matrix.norms import norm
 from .._matrix.sparse_array import SparseArray
 from .._products.batch_matrix import on_the_diagonal
@@ -35,16 +37,34 @@ class Errors:
 class System:
     """A matrix, or all members of a batch, as the factor of products ``A x`` and of norms."""
 
-    def __init__(self, A: SparseArray | batch_array) -> None:
+    def __init__(self, A: SparseArray | batch_array, owner: type[owners.AnyLibrary] | None) -> None:
         self.A, self._axis = A, 1 if isinstance(A, batch_array) else 0
+        self._owner = owner  # the library of the right-hand sides
 
     @cached_property
     def norm(self) -> NDArray[np.float64]:
         """The largest sum of absolute values of a row: of the matrix, or of each member."""
-        if not isinstance(self.A, batch_array):
-            return np.array([norm(self.A, np.inf)], np.float64)
-        sums = np.asarray(abs(on_the_diagonal(self.A, "solve")).sum(axis=1), np.float64)
-        return sums.reshape(self.A.count, -1).max(axis=1, initial=0.0)
+        if isinstance(self.A, batch_array):
+            whole, count = on_the_diagonal(self.A, "solve"), self.A.count
+        else:
+            whole, count = self.A, 1
+        if not whole.shape[0]:
+            return np.zeros(count)
+        if whole._backend is not CPU:
+            return _on_host(_maximum(self._row_sums(whole).reshape((count, -1)), 1))
+        if count == 1:
+            return np.array([norm(whole, np.inf)])
+        return _on_host(_maximum(np.asarray(abs(whole).sum(axis=1)).reshape(count, -1), 1))
+
+    def _row_sums(self, A: SparseArray) -> Any:
+        """Return the sums of absolute values of rows on a GPU, as an array of the library of the right-hand sides."""
+        sizes, backend = abs(A), A._backend
+        ones = backend.core.empty((A.shape[1],), widened(sizes.dtype).name, backend.index, "C")
+        ones.fill(1)
+        sums = sizes @ ones
+        if self._owner is None or self._owner is owners.AnyLibrary:
+            return owners.download(sums)
+        return self._owner.to_library(backend, sums)
 
     def errors(self, x: Any, b: Any) -> Errors:
         """Return the errors of the solution `x` for the right-hand side `b`, arrays of the same library."""
@@ -70,7 +90,7 @@ class System:
             return nothing, nothing
         size = abs(array)
         size = size.astype(np.float64, copy=False) if isinstance(size, np.ndarray) else size
-        largest = size.amax(axis) if hasattr(size, "amax") else size.max(axis)
+        largest = _maximum(size, axis)
         scale = largest + (largest == 0)
         length = ((size / (scale[:, None] if axis else scale)) ** 2).sum(axis) ** 0.5
         return _on_host(largest), _on_host(largest) * _on_host(length)
@@ -79,6 +99,11 @@ class System:
 def can_be_refined(x: Any) -> bool:
     """Whether solutions can be added: those in a `DeviceArray` cannot."""
     return owners.owner_of(x) is not owners.AnyLibrary
+
+
+def _maximum(values: Any, axis: int) -> Any:
+    """Return the maximum along an axis, for any library."""
+    return values.amax(axis) if hasattr(values, "amax") else values.max(axis)
 
 
 def _computable(array: Any) -> Any:

@@ -110,7 +110,8 @@ def solve(
         raise ValueError(f"solve: A is {a!r}; expected a square matrix")
     if tol is not None and not (isinstance(tol, (int, float, np.number)) and 0 < tol < np.inf):
         raise ValueError(f"solve: tol={tol!r}, expected a positive number")
-    right, system = _right_sides(a, b), System(a)
+    right = _right_sides(a, b)
+    system = System(a, owners.owner_of(right))
     failed: dict[str, str] = {}
     pivoted = False
     for candidate, reason in _choices(a, method):

@@ -67,6 +67,8 @@ class Ranking:
         or if the factors would not fit in memory.
         """
         suitable = [method for method in self._methods if method.name not in self.left_out]
+        if len(suitable) < 2:  # no forecast is needed
+            return suitable
         direct = sorted(
             (m for m in suitable if m.direct), key=lambda m: (m.name != self._problem.direct, self._time(m))
         )

@@ -84,11 +84,12 @@ def test_the_device_of_a_recommendation():
 
 
 def test_wrong_calls():
-    A = ds.hm_array(ds.gallery.tridiagonal(5)).to("cuda")
+    A, large = (ds.hm_array(ds.gallery.tridiagonal(n)).to("cuda") for n in (5, 500))
+    b = np.random.default_rng(1).standard_normal(500)
     for call, error, words in (
         (lambda: ds.solve(A, np.ones(4)), ValueError, "5 x 5"),
         (lambda: ds.solve(A, np.ones(5), method="banded"), ValueError, "no method 'banded' on cuda"),
-        (lambda: ds.solve(A, np.ones(5), tol=1e-30), np.linalg.LinAlgError, "the backward error is larger than 1e-30"),
+        (lambda: ds.solve(large, b, tol=1e-30), np.linalg.LinAlgError, "the backward error is larger than 1e-30"),
         (lambda: ds.solve(A * np.nan, np.ones(5)), np.linalg.LinAlgError, "singular"),
     ):
         with raises(error, words):

@@ -119,7 +119,8 @@ def _banded(problem: Problem) -> Cost:
     below, above = problem.reach
     operations = 2.0 * problem.n * (below * (below + above) + 2 * below + above + 1)
     entries = problem.n * (2 * below + above + 1)
-    return _elimination(problem, entries, problem.n, operations, 1e-7 * problem.n + 3e-10 * operations)
+    each = 3e-11 + 5e-9 / max(below, 16)  # LAPACK works in blocks where the band is wide
+    return _elimination(problem, entries, problem.n, operations, 1e-7 * problem.n + each * operations)
 
 
 def _dense(problem: Problem) -> Cost:

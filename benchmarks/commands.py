@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from diagsparse._study.bench_command import Benchmark, Invocation, benchmark_command, cases_on
+from diagsparse._study.bench_command import Benchmark, Invocation, benchmark_command, cases_on, systems_on
 from diagsparse._study.command_line import Group
 
 from .experiment import Experiment
@@ -60,6 +60,8 @@ for _one in EXPERIMENTS.values():
 
 def benchmark_of(report: dict[str, Any]) -> Benchmark:
     """Return the benchmark of a stored report."""
+    if report.get("experiment") == "solve":
+        return systems_on("solve")
     if "experiment" in report:
         return EXPERIMENTS[report["experiment"]].benchmark
     return cases_on(report.get("device", "cpu"))

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 
 import diagsparse as ds
@@ -27,6 +28,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
         "_products.incomplete",
         "_products.block_jacobi",
         "_multigrid.setup",
+        "_solving",
     ],
     "files": ["io"],
     "study": ["advice", "compare", "gallery", "structure"],
@@ -80,7 +82,7 @@ def returned_by(names):
     found = {}
     for thing in (getattr(ds, name) for name in names):
         annotation = getattr(thing, "__annotations__", {}).get("return")
-        for one in annotation.split(" | ") if isinstance(annotation, str) else ():
+        for one in re.findall(r"\w+", annotation) if isinstance(annotation, str) else ():
             cls = vars(sys.modules[thing.__module__]).get(one)
             ours = (
                 inspect.isclass(cls) and cls.__module__.startswith("diagsparse.") and not issubclass(SparseArray, cls)

@@ -28,10 +28,11 @@ from ._products.forecasts import forecast, memory_report
 from ._products.incomplete import ic0, ilu0
 from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
-from ._products.solving import factorized, solve
+from ._products.solving import factorized
 from ._products.sums import anticommutator, commutator, syr2k, syrk
 from ._products.triangular import solve_triangular
 from ._show.config import show_config
+from ._solving.solve import solve
 from ._version import __version__ as __version__
 from .advice import array, recommend
 from .compare import compare

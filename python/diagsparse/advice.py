@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal, overload
 
 from ._advice import variants
 from ._advice.candidates import Candidates, as_csr, given_matrix, seconds_to_csr
@@ -20,12 +20,33 @@ from ._matrix.construct import first_format
 from ._matrix.operands import is_sparse
 from ._matrix.registry import COMMON, FORMATS, format_named, storing_16_bits
 from ._matrix.sparse_array import SparseArray
+from ._solving.ranking import MethodCandidate
+from ._solving.recommendation import MethodRecommendation, recommended
 from ._study.titles import TITLES
 
-__all__ = ["Recommendation", "array", "recommend"]
+__all__ = ["MethodCandidate", "MethodRecommendation", "Recommendation", "array", "recommend"]
 
 OPS = tuple(TITLES)  #: the operations that formats are recommended for
 _PRODUCTS, _LAST = 1000, 1 << 53
+
+
+@overload
+def recommend(A: Any, op: Literal["solve"], *, device: str | None = None) -> MethodRecommendation: ...
+
+
+@overload
+def recommend(
+    A: Any,
+    op: str = "matvec",
+    *,
+    device: str | None = None,
+    products: int = _PRODUCTS,
+    formats: Sequence[str] | None = None,
+    tune: bool = False,
+    narrow: bool = False,
+    reorder: bool = False,
+    max_bytes: int | None = None,
+) -> Recommendation: ...
 
 
 def recommend(
@@ -39,17 +60,18 @@ def recommend(
     narrow: bool = False,
     reorder: bool = False,
     max_bytes: int | None = None,
-) -> Recommendation:
-    """Recommend the format and the options in which products with a matrix should be fastest.
+) -> Recommendation | MethodRecommendation:
+    """Recommend the format and the options in which products with a matrix should be fastest, or a method to solve.
 
     Parameters
     ----------
     A : sparse matrix (of diagsparse, SciPy or CuPy) or dense 2-D array, shape (m, n)
         Integers and bools count as float64. Explicit zeros count like other entries.
-    op : {"matvec", "matmul"}
-        The operation: y = A x, or C = A A, which needs a square matrix.
+    op : {"matvec", "matmul", "solve"}
+        The operation: y = A x; or C = A A or A x = b, which need a square matrix. For "solve", methods are compared
+        instead of formats, and `device` is the only option.
     device : str, optional
-        The device on which the products will run, by default that of A.
+        The device on which the products will run, or the systems are solved, by default that of A.
     products : int
         The number of products that will be computed. The conversion has to be worth it within this number.
     formats : list of str, optional
@@ -69,8 +91,10 @@ def recommend(
 
     Returns
     -------
-    Recommendation
-        ``str()`` returns a table and the reason. ``build()`` returns the matrix in the recommended layout.
+    Recommendation or MethodRecommendation
+        ``str()`` returns a table and the reason. ``build()`` returns the matrix in the recommended layout. For "solve",
+        ``method`` is the name of the method that `solve` tries first, and ``candidates`` are all methods with
+        forecasts.
 
     Raises
     ------
@@ -110,7 +134,17 @@ def recommend(
     'mdia'
     >>> advice.build()
     <mdia_array 65536 x 65536 float64: 33 diagonals from -32768 to 32768, 1114112 stored, 9.2 MB, cpu>
+    >>> ds.recommend(ds.gallery.diffusion((500, 500)), "solve").method
+    'multigrid'
     """
+    if op == "solve":
+        options = {"products": products != _PRODUCTS, "formats": formats is not None, "tune": tune, "narrow": narrow,
+                   "reorder": reorder, "max_bytes": max_bytes is not None}  # fmt: skip
+        if given_options := [name for name, given in options.items() if given]:
+            raise ValueError(f'recommend: {", ".join(given_options)}: only for products, not for op="solve"')
+        A = given_matrix(A, "recommend")
+        _check_op(op, A, "recommend")
+        return recommended(A.to(get_backend(device, A._backend).name))
     names = _formats(formats)
     count = _count(products)
     limit = None if max_bytes is None else memory.checked_limit(max_bytes, "recommend")
@@ -251,8 +285,11 @@ def _in_csr(given: SparseArray, where: Backend) -> SparseArray | None:
 
 def _check_op(op: Any, A: SparseArray | None, who: str) -> None:
     """Raise ValueError for an unknown operation, or one that is impossible for A."""
-    if op not in OPS:
-        raise ValueError(f"{who}: op={op!r}: expected {' or '.join(map(repr, OPS))}")
+    known = (*OPS, "solve") if who == "recommend" else OPS
+    if op not in known:
+        raise ValueError(f"{who}: op={op!r}: expected {' or '.join(map(repr, known))}")
+    if op == "solve" and A is not None and A.shape[0] != A.shape[1]:
+        raise ValueError(f'{who}: op="solve" expects a square matrix, got {A.shape[0]} x {A.shape[1]}')
     if op == "matmul" and A is not None and A.shape[0] != A.shape[1]:
         raise ValueError(
             f'{who}: op="matmul" multiplies A by itself: expected a square matrix, got {A.shape[0]} x {A.shape[1]}'

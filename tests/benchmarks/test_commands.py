@@ -12,7 +12,7 @@ from pages import ROOT
 from benchmarks import printed
 from benchmarks.commands import EXPERIMENTS, benchmark_of, main
 from benchmarks.studies.block_sizes import BLOCK_SIZES
-from diagsparse._study import bench_cases
+from diagsparse._study import bench_cases, bench_solve
 
 RESULTS = ROOT / "benchmarks" / "results"
 WORDS = {
@@ -83,6 +83,11 @@ def test_bad_usage_exits_with_2(arguments, message):
     assert message in result.stderr and result.stdout == ""
 
 
+def test_the_benchmark_of_a_report_of_systems():
+    report = bench_solve.run("solve-batch-5", quick=True)
+    assert "batch of bands of 5" in benchmark_of(report).markdown(report)
+
+
 PAGES = printed.pages()
 
 
@@ -94,7 +99,7 @@ def test_commands_that_a_page_names_exist(page):
     for module, name in re.findall(r"python -m benchmarks(?:\.(\w+))?(?: ([a-z][\w-]+))?", text):
         assert (ROOT / "benchmarks" / f"{module or '__main__'}.py").exists(), module
         assert module or not name or name in main.commands, name
-    groups = {case.group for case in (*bench_cases.CASES["cpu"], *bench_cases.CASES["cuda"])}
+    groups = {case.group for case in (*bench_cases.CASES["cpu"], *bench_cases.CASES["cuda"])} | {"solve"}
     assert set(re.findall(r"diagsparse bench ([a-z][\w-]+)", text)) <= groups
 
 

@@ -74,6 +74,15 @@ SHOWN = {  # what a reader must get to see
         "all differences below 1e-9: True",
         "PySCF, no matrix",
     ],
+    "07_solving": [
+        "<hm_array 10000 x 10000 float64: 5 diagonals from -100 to 100",
+        "30 x  30: superlu    factors would have",
+        "300 x 300: multigrid  factors would have",
+        "backward error below 1e-13: True",
+        "3  13 x 13                         9",
+        "all backward errors below 1e-12: True",
+        "100 times as much for 10^8:",
+    ],
 }
 NEEDS = {"06_molecule": "pyscf.mcscf"}  # in addition to the extra `test`
 

@@ -199,6 +199,15 @@ def test_recommend_prints_what_the_function_returns(file):
     assert json.loads(call("recommend", file, *chosen, "--json").stdout) == json.loads(json.dumps(expected.to_dict()))
 
 
+def test_recommend_for_systems(file):
+    expected = ds.recommend(ds.read(file), "solve")
+    assert call("recommend", file, "--op", "solve").stdout.rstrip("\n") == str(expected)
+    assert json.loads(call("recommend", file, "--op", "solve", "--json").stdout) == json.loads(
+        json.dumps(expected.to_dict())
+    )
+    assert "only for products" in call("recommend", file, "--op", "solve", "--tune", status=2).stderr
+
+
 def test_convert_preserves_the_matrix(file, tmp_path):
     assert "<hm_array 144 x 144" in call("convert", file, "a.npz", "--format", "hm").stdout
     read = json.loads(call("convert", "a.npz", "b.mtx", "--json", "--out", tmp_path).stdout)

@@ -94,11 +94,13 @@ v = A.matvec(x, alpha=2.0)
 F = ds.factorized(A)
 w = F.solve(x)
 u = ds.solve(A, x)
+u, how = ds.solve(A, x, tol=1e-10, report=True)
 chain = ds.power_multiply(A, x, 3)
 norm: float = ds.norm(A)
 commuted = ds.commutator(A, A)
 advice = ds.recommend(A)
 best = advice.build()
+method: str = ds.recommend(A, "solve").method
 report = ds.analyze(A)
 
 # ---- SciPy, files ----

@@ -43,7 +43,7 @@ class _Solver:
         began = time.perf_counter()
         self.sigma, self._backend = sigma, a._backend
         blocks = max(1, self._members or 1)
-        below, above = _reach(a)
+        below, above = reach(a)
         self.method = _method(a, method, below, above, blocks)
         with self._naming_singular("factorized:"):
             if a._backend is CPU:
@@ -98,10 +98,7 @@ class _Solver:
         """
         if trans not in _OPERATIONS:
             raise ValueError(f'solve: trans={trans!r}: expected "N", "T" or "H"')
-        if sp.issparse(b):
-            raise TypeError(f"solve: b is a sparse {type(b).__name__}; write b.toarray()")
-        if isinstance(b, batch_array):
-            raise TypeError("solve: b is a batch of matrices, expected an array")
+        require_dense(b)
         op = _OPERATIONS[trans] ^ self._op
         if op == CONJUGATED:
             return self._solved(b.conj() if hasattr(b, "conj") else np.conj(b), "N").conj()
@@ -257,6 +254,14 @@ def view_name(op: int) -> str:
     return {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(op, ".H")
 
 
+def require_dense(b: Any) -> None:
+    """Raise TypeError if right-hand sides are sparse."""
+    if sp.issparse(b):
+        raise TypeError(f"solve: b is a sparse {type(b).__name__}; write b.toarray()")
+    if isinstance(b, batch_array):
+        raise TypeError("solve: b is a batch of matrices, expected an array")
+
+
 def _shift(sigma: complex) -> str:
     return f" - {sigma} I" if sigma else ""
 
@@ -280,26 +285,42 @@ def _methods(backend: Backend) -> Any:
     return device_factors
 
 
-def _reach(a: SparseArray) -> tuple[int, int]:
+def reach(a: SparseArray) -> tuple[int, int]:
     """Return the largest distances of nonzero diagonals below and above the main one."""
     offsets = a._summary().offsets[a._summary().fill > 0]
     return int(-min(offsets.min(initial=0), 0)), int(max(offsets.max(initial=0), 0))
 
 
+def default_method(a: SparseArray, below: int, above: int, members: int) -> str:
+    """Return the name of the method that suits the bandwidth, for a matrix of `members` diagonal blocks."""
+    if is_triangular(below, above) and max(below, above) > 0:
+        return "triangular"
+    methods, needed = _methods(a._backend), _first_that_fits(a, below, above)
+    return methods.chosen(a, below, above, needed) if a._backend is CPU else methods.chosen(members, needed)
+
+
+def is_triangular(below: int, above: int) -> bool:
+    """Whether a matrix with these offsets has diagonals on one side of the main one alone."""
+    return min(below, above) == 0
+
+
+def _first_that_fits(a: SparseArray, below: int, above: int) -> str:
+    """Return the first method that supports offsets from `-below` to `above`."""
+    methods = _methods(a._backend)
+    return next(name for name in methods.METHODS if max(below, above) <= methods.REACH.get(name, a.shape[0]))
+
+
 def _method(a: SparseArray, method: str | None, below: int, above: int, members: int) -> str:
     """Return the name of the method after checks, by default the one that suits the bandwidth."""
-    methods = _methods(a._backend)
-    order = list(methods.METHODS)
-    needed = next(name for name in order if max(below, above) <= methods.REACH.get(name, a.shape[0]))
+    order = list(_methods(a._backend).METHODS)
     requested = method
-    triangular = min(below, above) == 0
-    if method is None and triangular and max(below, above) > 0:
-        method = "triangular"
-    elif method is None:
-        method = methods.chosen(a, below, above, needed) if a._backend is CPU else methods.chosen(members, needed)
+    if method is None:
+        method = default_method(a, below, above, members)
     elif method not in order:
         raise ValueError(f"factorized: no method {method!r} on {a.device}; expected {', '.join(order)}")
-    elif order.index(method) < order.index(needed) or (method == "triangular" and not triangular):
+    elif order.index(method) < order.index(_first_that_fits(a, below, above)) or (
+        method == "triangular" and not is_triangular(below, above)
+    ):
         raise ValueError(f"factorized: method {method!r}, but A has offsets from {-below} to {above}")
     if method == "cudss" and isinstance(why := libraries.cudss(), Exception):
         reason = "" if requested else f"A has offsets from {-below} to {above}, which need NVIDIA's cuDSS on a GPU; "

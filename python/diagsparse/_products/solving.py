@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .._backends.docstrings import completed_by
 from .._matrix.convert import unpacked
 from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
@@ -75,52 +74,6 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     if isinstance(a, batch_array):
         return BatchFactorization(a, sigma, method)
     return Factorization(unpacked(a), sigma, method)
-
-
-@completed_by(factorized)
-def solve(A: Any, b: Any, *, method: str | None = None) -> Any:
-    """Return x with ``A x = b``, for one or several right-hand sides: ``factorized(A).solve(b)``.
-
-    Parameters
-    ----------
-    b : array_like, shape (n,) or (n, k); for a batch (count, n), or (n,) for all members
-        The right-hand sides. If A is on a GPU, also an array of CuPy, PyTorch or JAX, or a `DeviceArray`, there.
-
-    Returns
-    -------
-    array
-        The solution: an array of the same shape and library as `b`, for a batch of shape (count, n). It has the dtype
-        of ``A @ b``: float64 for float32 matrices and float64 right-hand sides.
-
-    Raises
-    ------
-    TypeError
-        If A is not a sparse matrix, or `b` is sparse.
-    ValueError
-        If A is not square, the shape of `b` does not fit, or `method` does not support the matrix; on the CPU also for
-        values that are not finite.
-    numpy.linalg.LinAlgError
-        If the matrix is singular; on a GPU also for values that are not finite.
-    ImportError
-        On a GPU, if cuDSS is needed but not installed.
-    MemoryError
-        If the factors of a band do not fit.
-
-    Notes
-    -----
-    The cost is that of `factorized`, whose notes state it, and of one solve for each column of `b`. For several calls
-    with the same matrix, factor it once.
-
-    Examples
-    --------
-    >>> import numpy as np, diagsparse as ds
-    >>> A = ds.diags({0: 2.0, 1: 1.0}, shape=(3, 3))
-    >>> ds.solve(A, np.array([3.0, 3.0, 2.0]))
-    array([1., 1., 1.])
-    >>> ds.solve(A, np.ones((3, 2))).shape
-    (3, 2)
-    """
-    return factorized(A, method=method).solve(b)
 
 
 def _fits(sigma: complex, dtype: np.dtype) -> bool:

@@ -45,6 +45,15 @@ def cases_on(device: str, name: str | None = None, **options: Any) -> Benchmark:
     return Benchmark(run, bench_tables.text, bench_tables.markdown, bench_tables.pairs, picture)
 
 
+def systems_on(name: str, budget: float | None = None) -> Benchmark:
+    """Return the benchmark of the systems with this name."""
+    from . import bench_solve, bench_solve_tables
+
+    run = partial(bench_solve.run, name, budget=budget)
+    tables = bench_solve_tables
+    return Benchmark(run, tables.text, tables.markdown, tables.pairs, tables.plot, tables.timed)
+
+
 # ---- all benchmarks -----------------------------------------------------------------------------------------------
 def benchmark_command(command: Callable[..., bool | None]) -> Callable[..., None]:
     """Add the common options of benchmarks to a command, and exit with 1 if a result is wrong or a row is slower."""
@@ -175,11 +184,20 @@ def bench(invocation: Invocation, name: str | None, quick: bool, dtype: str, bud
     With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
     spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run.
 
+    "diagsparse bench solve" times systems instead of products: bands, batches and grids, against SciPy and PyAMG, with
+    --device cuda against cuDSS and CuPy. Their names start with "solve", too.
+
     With --since, the exit status is 1 if a row takes more than --limit times as long as before, relative to the
     bandwidth or a peer in the same run. Rows of less than 10 us without a peer are too short to judge; those that take
     longer are listed separately. With --table and --since, two files are compared, and nothing is run.
     """
     device = invocation.terminal.device
+    if name is not None and name.startswith("solve"):
+        if dtype != "float64":
+            raise ValueError(f"bench: --dtype {dtype}, but systems are solved in float64")
+        return invocation.carry_out(
+            lambda on: systems_on(name, budget), quick=quick, experiment="solve", stem=name, name=name
+        )
     if budget is not None and device != "cpu":
         raise ValueError(f"bench: --budget {budget:g}, but --device {device} takes as long as its samples; expected no"
                          " --budget")  # fmt: skip

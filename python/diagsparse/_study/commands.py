@@ -181,7 +181,7 @@ def _others(structure: Structure, csr: int) -> list[list[str]]:
 
 @main.command("recommend")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--op", type=click.Choice(OPS), default=OPS[0], help="Operation. Default: y = A x.")
+@click.option("--op", type=click.Choice([*OPS, "solve"]), default=OPS[0], help="Operation. Default: y = A x.")
 @click.option(
     "--products",
     type=click.IntRange(min=1),
@@ -198,7 +198,10 @@ def recommend_command(
     terminal: Terminal, file: Path, op: str, products: int, formats: tuple[str, ...], tune: bool, narrow: bool,
     reorder: bool, max_bytes: int | None,
 ) -> None:  # fmt: skip
-    """Recommend the format and options in which products with the matrix in FILE should be fastest."""
+    """Recommend the format and options in which products with the matrix in FILE should be fastest.
+
+    With --op solve: the method to solve systems with the matrix, without the options for products.
+    """
     advice = recommend(
         read_floats(file, max_bytes=max_bytes), op, device=terminal.device, products=products,
         formats=formats or None, tune=tune, narrow=narrow, reorder=reorder, max_bytes=max_bytes,

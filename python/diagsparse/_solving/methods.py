@@ -1,0 +1,278 @@
+"""The methods that solve a system: which matrices each is for, what it needs, and how it is set up.
+
+A method is a line of `METHODS`. Costs are forecasts for one set-up and one right-hand side. The times were fitted to
+matrices of some thousand to a million rows on two cores of an EPYC, and on an H100.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._backends import libraries
+from .._backends.memory import human
+from .._multigrid.setup import multigrid
+from .._products.factors import is_triangular
+from .._products.solving import factorized
+from .._show.columns import percent
+from .._show.display import sides
+from . import incomplete
+from .problem import Problem
+
+Solver = Callable[[Any, float], Any]
+"""``solver(b, reduction)`` returns an approximate solution; iterative ones reduce the residual to this fraction."""
+
+CYCLES = 12  #: cycles of multigrid that a forecast counts with
+_CUDSS = 'pip install "diagsparse[cudss]"'
+
+
+class Unsolvable(np.linalg.LinAlgError):
+    """A system that has no solution, so that no other method needs to be tried."""
+
+
+class Cost(NamedTuple):
+    """What a method needs for one right-hand side, with its set-up."""
+
+    nbytes: int  #: of factors or levels
+    operations: float  #: multiply-adds
+    moved_nbytes: float  #: bytes that are read or written
+    seconds: float  #: predicted
+    entries: int = 0  #: values in the factors, 0 if there are none
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to solve a system."""
+
+    name: str
+    devices: tuple[str, ...]
+    why_not: Callable[[Problem], str]  #: returns why a matrix cannot be solved by it, "" if it can
+    cost: Callable[[Problem], Cost]
+    reason: Callable[[Problem], str]  #: a sentence on why the method suits the matrix
+    prepare: Callable[[Any], Solver]  #: factors a matrix, or sets up what an iteration needs
+    direct: bool = True
+    pivoting: tuple[str, ...] = ("cpu", "cuda")  #: devices on which it is so stable that no other method does better
+    missing: Callable[[], str] = lambda: ""  #: how to install what is missing
+
+
+def names(device: str) -> list[str]:
+    """Return the names of the methods on a device."""
+    return [method.name for method in METHODS.values() if device.partition(":")[0] in method.devices]
+
+
+def rounded(count: float) -> str:
+    """Return a large number with two digits: ``950``, ``1.4 million``."""
+    for name, size in ((" billion", 1e9), (" million", 1e6)):
+        if count >= size:
+            return f"{float(f'{count / size:.2g}'):g}{name}"
+    return f"{float(f'{count:.2g}'):g}"
+
+
+# ---- direct methods -----------------------------------------------------------------------------------------------
+def _factors(method: str | None) -> Callable[[Any], Solver]:
+    """Return a function that factors a matrix or a batch."""
+
+    def prepare(A: Any) -> Solver:
+        solve = factorized(A, method=method).solve
+        return lambda b, reduction: solve(b)
+
+    return prepare
+
+
+def _within(limit: int) -> Callable[[Problem], str]:
+    """Return the test for methods that support offsets up to a limit."""
+
+    def why_not(problem: Problem) -> str:
+        below, above = problem.reach
+        return f"A has offsets from {-below} to {above}" if max(below, above) > limit else ""
+
+    return why_not
+
+
+def _any(problem: Problem) -> str:
+    return ""
+
+
+def _elimination(problem: Problem, entries: int, integers: int, operations: float, seconds: float) -> Cost:
+    """Return the cost of factors with so many values and integers: they are written once, and read once to solve."""
+    stored = entries * problem.itemsize + 4 * integers
+    return Cost(stored, operations, problem.nnz * problem.itemsize + 2.0 * stored, seconds, entries)
+
+
+def _diagonal(problem: Problem) -> Cost:
+    seconds = 5e-9 * problem.n if problem.on_cpu else 2e-4 + 1e-11 * problem.n
+    return _elimination(problem, problem.n, 0, problem.n, seconds)
+
+
+def _tridiagonal(problem: Problem) -> Cost:
+    seconds = 3e-8 * problem.n if problem.on_cpu else 1e-3 + 2e-10 * problem.n
+    return _elimination(problem, 4 * problem.n, problem.n, 10.0 * problem.n, seconds)
+
+
+def _no_triangle(problem: Problem) -> str:
+    return "" if is_triangular(*problem.reach) else "A has elements on both sides of the main diagonal"
+
+
+def _triangular(problem: Problem) -> Cost:
+    seconds = 1e-8 * problem.nnz if problem.on_cpu else 1e-3 + 1e-9 * problem.nnz
+    return _elimination(problem, problem.nnz, 0, problem.nnz, seconds)
+
+
+def _pentadiagonal(problem: Problem) -> Cost:
+    return _elimination(problem, 5 * problem.n, 0, 25.0 * problem.n, 1e-3 + 1.2e-6 * problem.n)
+
+
+def _banded(problem: Problem) -> Cost:
+    below, above = problem.reach
+    operations = 2.0 * problem.n * (below * (below + above) + 2 * below + above + 1)
+    entries = problem.n * (2 * below + above + 1)
+    each = 3e-11 + 5e-9 / max(below, 16)  # LAPACK works in blocks where the band is wide
+    return _elimination(problem, entries, problem.n, operations, 1e-7 * problem.n + each * operations)
+
+
+def _dense(problem: Problem) -> Cost:
+    operations = problem.n**3 / 3 + problem.n**2
+    return _elimination(problem, problem.n**2, problem.n, operations, 1e-10 * operations)
+
+
+def _reordered(problem: Problem) -> Cost:
+    entries, operations = problem.factor_entries, problem.factor_operations
+    seconds = 3e-8 * entries + 2.5e-10 * operations if problem.on_cpu else 0.2 + 4e-7 * problem.nnz + 1e-12 * operations
+    return _elimination(problem, entries, entries, operations, seconds)
+
+
+def _of_band(problem: Problem) -> str:
+    below, above = problem.reach
+    full = problem.nnz / max(1, problem.n * (below + above + 1))
+    return f"The band from offset {-below} to {above} is {percent(min(1.0, full))} full, which suits LAPACK."
+
+
+def _of_reach(problem: Problem) -> str:
+    below, above = problem.reach
+    return f"A has offsets from {-below} to {above}, and is eliminated in a time proportional to its rows."
+
+
+def _of_fill(problem: Problem) -> str:
+    values, nbytes = rounded(problem.factor_entries), human(_reordered(problem).nbytes)
+    return f"The band of A is wide and mostly empty. After reordering, factors have about {values} values ({nbytes})."
+
+
+def _no_cudss() -> str:
+    return _CUDSS if isinstance(libraries.cudss(), Exception) else ""
+
+
+# ---- multigrid ----------------------------------------------------------------------------------------------------
+def _no_grid(problem: Problem) -> str:
+    if problem.A.dtype.kind == "c":
+        return "A is complex"
+    if problem.grid is None:
+        return "A does not couple the neighbours of a grid only"
+    if not problem.symmetric:
+        return "A is not symmetric"
+    return "" if problem.positive_diagonal else "the main diagonal of A is not positive"
+
+
+def _cycles(problem: Problem) -> Cost:
+    diagonals, axes = len(problem.counts), len(problem.grid or ())
+    levels = 2.0**axes / (2.0**axes - 1)
+    values = problem.n * (diagonals + 6) * levels
+    moved = CYCLES * problem.itemsize * problem.n * (4 * diagonals + 20) * levels
+    seconds = 5e-3 + moved / (1.5e10 if problem.on_cpu else 2e12)
+    return Cost(int(values * problem.itemsize), CYCLES * 5 * diagonals * problem.n * levels, moved, seconds)
+
+
+def _of_grid(problem: Problem) -> str:
+    return (
+        f"A is symmetric and couples neighbours on a grid of {sides(problem.grid or ())} points, so multigrid needs "
+        f"few iterations. Factors would have about {rounded(problem.factor_entries)} values."
+    )
+
+
+def _multigrid(A: Any) -> Solver:
+    """Return conjugate gradients with V cycles, or with W cycles if those do not converge."""
+    try:
+        cycles = {"V": multigrid(A)}
+    except ValueError as error:  # what the positions of elements do not show
+        raise np.linalg.LinAlgError(str(error)) from None
+    singular, first = cycles["V"].singular, True
+
+    def solve(b: Any, reduction: float) -> Any:
+        nonlocal first
+        right = b if first or not singular else b - b.mean(axis=0)  # the mean of a residual is due to rounding
+        first = False
+        try:
+            return cycles[max(cycles)].solve(right, tol=reduction)
+        except np.linalg.LinAlgError as error:
+            if singular:
+                raise Unsolvable(str(error)) from None
+            if "W" in cycles:
+                raise
+        cycles["W"] = multigrid(A, cycle="W")
+        return cycles["W"].solve(right, tol=reduction)
+
+    return solve
+
+
+def _where_finite(prepare: Callable[[Any], Solver]) -> Callable[[Any], Solver]:
+    """Return the function for an iteration, whose solutions are NaN for right-hand sides that are not finite."""
+
+    def prepared(A: Any) -> Solver:
+        iterate = prepare(A)
+
+        def solve(b: Any, reduction: float) -> Any:
+            finite = np.isfinite(b).all(axis=0) if isinstance(b, np.ndarray) else np.True_  # not checked on a GPU
+            if finite.all():
+                return iterate(b, reduction)
+            return iterate(np.where(finite, b, 0), reduction) + np.where(finite, 0, np.nan)
+
+        return solve
+
+    return prepared
+
+
+# ---- incomplete factors -------------------------------------------------------------------------------------------
+def _no_fill(problem: Problem) -> str:
+    if problem.direct not in ("superlu", "cudss"):
+        return "A is a band, whose factors do not fill up"
+    return "" if problem.counts.get(0, 0) == problem.n else "the main diagonal of A has zeros"
+
+
+def _iterations(problem: Problem) -> Cost:
+    entries = min(incomplete.FILL * problem.nnz, problem.n**2)
+    setup = entries**2 / max(1, problem.n) / 2
+    steps = incomplete.STEPS * (entries + problem.nnz)
+    moved = steps * (problem.itemsize + 4.0)
+    seconds = 1e-7 * entries + 1e-9 * setup + moved / 1e9
+    return Cost(entries * (problem.itemsize + 4), setup + steps, moved, seconds, entries)
+
+
+def _of_incomplete(problem: Problem) -> str:
+    values = rounded(problem.factor_entries)
+    return f"Complete factors would have about {values} values. Incomplete ones are smaller, and GMRES does the rest."
+
+
+# fmt: off
+METHODS = {method.name: method for method in (
+    Method("diagonal", ("cpu", "cuda"), _within(0), _diagonal,
+           lambda problem: "A is diagonal.", _factors("diagonal")),
+    Method("tridiagonal", ("cpu", "cuda"), _within(1), _tridiagonal,
+           _of_reach, _factors("tridiagonal"), pivoting=("cpu",)),
+    Method("triangular", ("cpu", "cuda"), _no_triangle, _triangular,
+           lambda problem: "A is triangular, and needs no factors.", _factors("triangular"), pivoting=()),
+    Method("pentadiagonal", ("cuda",), _within(2), _pentadiagonal,
+           _of_reach, _factors("pentadiagonal")),
+    Method("banded", ("cpu",), _any, _banded, _of_band, _factors("banded")),
+    Method("dense", ("cpu",), _any, _dense, lambda problem: "A dense matrix needs no more memory than a band.",
+           _factors("dense")),
+    Method("superlu", ("cpu",), _any, _reordered, _of_fill, _factors("superlu")),
+    Method("cudss", ("cuda",), _any, _reordered, _of_fill, _factors("cudss"), missing=_no_cudss),
+    Method("multigrid", ("cpu", "cuda"), _no_grid, _cycles, _of_grid, _where_finite(_multigrid),
+           direct=False, pivoting=()),
+    Method("ilu", ("cpu",), _no_fill, _iterations, _of_incomplete, _where_finite(incomplete.prepare), direct=False,
+           pivoting=()),
+)}
+# fmt: on
+FACTORIZED = Method("factorized", ("cpu", "cuda"), _any, _reordered, _of_fill, _factors(None))  #: for a batch

@@ -1,0 +1,218 @@
+"""`solve`: a system by the method that suits the matrix, with the errors of the solution."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+
+from .._arrays import owners
+from .._arrays.host_dense import as_numpy
+from .._matrix.operands import require_sparse
+from .._products import factors
+from .._products.batches import batch_array
+from .errors import Errors, System, can_be_refined
+from .methods import FACTORIZED, METHODS, Method, Solver, Unsolvable, names
+from .problem import Problem
+from .ranking import Ranking
+from .report import SolveReport
+
+_GOAL, _LIMIT = 4, 1000  # backward errors without tol=, in units of eps: aimed at, and allowed
+_FIRST = 1e-4  # fraction to which an iteration first reduces the residual
+_SMALLEST, _LARGEST = 1e-6, 0.1  # limits of this fraction when the residual is solved for
+_REFINEMENTS = 10
+_SINGULAR = 0.1  # least |A| |x| eps / |b| of a solution without correct digits
+_RESIDUAL = 1e-3  # least relative residual of such a solution
+
+
+@overload
+def solve(
+    A: Any, b: Any, *, tol: float | None = None, method: str | None = None, report: Literal[True]
+) -> tuple[Any, SolveReport]: ...
+
+
+@overload
+def solve(
+    A: Any, b: Any, *, tol: float | None = None, method: str | None = None, report: Literal[False] = False
+) -> Any: ...
+
+
+def solve(
+    A: Any, b: Any, *, tol: float | None = None, method: str | None = None, report: bool = False
+) -> Any | tuple[Any, SolveReport]:
+    """Return x with ``A x = b``, for one or several right-hand sides, by a method that suits the matrix.
+
+    Diagonal, tridiagonal and banded matrices are factored as such. Large symmetric matrices of grids are solved by
+    conjugate gradients with multigrid, other matrices by a direct solver that reorders them, or by GMRES with
+    incomplete factors if complete ones would be too large. ``recommend(A, op="solve")`` explains the choice.
+
+    Parameters
+    ----------
+    A : sparse matrix (ours or SciPy's), shape (n, n), or batch_array
+        On the CPU or on a GPU.
+    b : array_like, shape (n,) or (n, k); for a batch (count, n), or (n,) for all members
+        The right-hand sides. If A is on a GPU, also an array of CuPy, PyTorch or JAX, or a `DeviceArray`, there.
+    tol : float, optional
+        Bound for the backward error ``|b - A x| / (|A| |x| + |b|)`` of each right-hand side, in the maximum norm. By
+        default x is as accurate as that of a direct solver: at most 1000 times the rounding error of its dtype.
+    method : str, optional
+        A method of `factorized`, "multigrid" or "ilu", instead of the choice.
+    report : bool
+        Return ``(x, report)``, where the `SolveReport` names the method, the reason and the errors.
+
+    Returns
+    -------
+    array
+        The solution: an array of the same shape and library as `b`, for a batch of shape (count, n). It has the dtype
+        of ``A @ b``: float64 for float32 matrices and float64 right-hand sides.
+
+    Raises
+    ------
+    TypeError
+        If A is not a sparse matrix, or `b` is sparse.
+    ValueError
+        If A is not square, the shape of `b` does not fit, `tol` is not positive, or `method` does not support the
+        matrix; on the CPU also for values of A that are not finite.
+    numpy.linalg.LinAlgError
+        If the matrix is singular, the system has no solution, or no method reaches `tol`; on a GPU also for values that
+        are not finite. The message contains the errors.
+    ImportError
+        On a GPU, if cuDSS is needed but not installed.
+    MemoryError
+        If factors or levels do not fit.
+
+    Notes
+    -----
+    The errors are computed from x, not tracked by an iteration: this takes one product with A. If they are too large,
+    the system is solved again for the residual, and the result is added to x; if that does not help, the next method is
+    tried. A right-hand side with values that are not finite has no bound.
+
+    The cost is that of `factorized` or `multigrid`. For several calls with the same matrix, call these once.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> A = ds.diags({0: 2.0, 1: 1.0}, shape=(3, 3))
+    >>> ds.solve(A, np.array([3.0, 3.0, 2.0]))
+    array([1., 1., 1.])
+    >>> ds.solve(A, np.ones((3, 2))).shape
+    (3, 2)
+    >>> G = ds.hm_array(ds.gallery.diffusion((300, 300)))
+    >>> x, report = ds.solve(G, np.ones(90000), tol=1e-12, report=True)
+    >>> report.method, bool(report.backward_error.max() <= 1e-12)
+    ('multigrid', True)
+    """
+    began = time.perf_counter()
+    a = A if isinstance(A, batch_array) else require_sparse(A, "solve", "A")
+    if a.shape[0] != a.shape[1]:
+        raise ValueError(f"solve: A is {a!r}; expected a square matrix")
+    if tol is not None and not (isinstance(tol, (int, float, np.number)) and 0 < tol < np.inf):
+        raise ValueError(f"solve: tol={tol!r}, expected a positive number")
+    right = _right_sides(a, b)
+    system = System(a, owners.owner_of(right))
+    failed: dict[str, str] = {}
+    pivoted = False
+    for candidate, reason in _choices(a, method):
+        final = a.device.partition(":")[0] in candidate.pivoting
+        if failed and (candidate.missing() or (pivoted and candidate.direct)):  # the last one would fail, too
+            continue
+        try:
+            with np.errstate(all="ignore"):  # the errors are computed afterwards
+                solver = candidate.prepare(a)
+                ready = time.perf_counter()
+                found = _refined(system, solver, right, tol)
+        except Unsolvable as error:
+            raise np.linalg.LinAlgError(str(error)) from None
+        except np.linalg.LinAlgError as error:
+            failed[candidate.name], pivoted = str(error).removeprefix("factorized: "), pivoted or final
+            continue
+        limit = _LIMIT * found.eps if tol is None else float(tol)
+        if wrong := _wrong(found, limit):
+            failed[candidate.name], pivoted = wrong, pivoted or final
+            continue
+        errors, seconds = found.errors, time.perf_counter() - ready
+        result = SolveReport(
+            candidate.name, reason, failed, a.shape, str(owners.dtype_of(found.x)), a.device, limit,
+            errors.backward, errors.residuals, found.steps, ready - began, seconds,
+        )  # fmt: skip
+        return (found.x, result) if report else found.x
+    raise np.linalg.LinAlgError("solve: " + "; ".join(f"{name}: {why}" for name, why in failed.items()))
+
+
+class _Found(NamedTuple):
+    """A solution with its errors, and how often it was refined."""
+
+    x: Any
+    errors: Errors
+    steps: int
+    eps: float
+
+
+def _right_sides(a: Any, b: Any) -> Any:
+    """Return right-hand sides as an array; raise if they do not fit."""
+    factors.require_dense(b)
+    owners.refuse_gpu_array(b, a._backend, "solve", "b")
+    if owners.owner_of(b) is None:
+        b = as_numpy(b, "solve")
+        if b.dtype.kind not in "biufc":
+            raise TypeError(f"solve: b is of type {b.dtype}, expected numbers")
+    if not isinstance(a, batch_array) and (len(b.shape) not in (1, 2) or b.shape[0] != a.shape[0]):
+        raise ValueError(f"solve: b has shape {tuple(b.shape)}, but A is {a.shape[0]} x {a.shape[1]}")
+    return b
+
+
+def _choices(a: Any, method: str | None) -> Iterator[tuple[Method, str]]:
+    """Yield the methods to be tried, and why."""
+    if method is not None:
+        if method not in (known := names(a.device)):
+            raise ValueError(f"solve: no method {method!r} on {a.device}; expected {', '.join(known)}")
+        yield METHODS[method], "It was asked for."
+    elif isinstance(a, batch_array):
+        yield FACTORIZED, "The members of a batch are factored as one block diagonal matrix."
+    else:
+        problem = Problem(a)
+        for one in Ranking(problem):
+            yield one, one.reason(problem)
+
+
+def _refined(system: System, solver: Solver, b: Any, tol: float | None) -> _Found:
+    """Return a solution, after solving for its residual while that makes its errors smaller."""
+    x = solver(b, max(tol or 0.0, _FIRST))
+    eps = float(np.finfo(owners.dtype_of(x)).eps)
+    goal = _GOAL * eps if tol is None else float(tol)
+    errors, steps = system.errors(x, b), 0
+    while errors.worst > goal and steps < _REFINEMENTS and can_be_refined(x):
+        reduction = min(max(goal / errors.worst / 2, _SMALLEST), _LARGEST)
+        try:
+            better = x + solver(errors.residual, reduction)
+        except np.linalg.LinAlgError:
+            break
+        after = system.errors(better, b)
+        if not after.worst < errors.worst:
+            break
+        slow = after.worst > errors.worst / 2
+        x, errors, steps = better, after, steps + 1
+        if slow:
+            break
+    return _Found(x, errors, steps, eps)
+
+
+def _wrong(found: _Found, limit: float) -> str:
+    """Return what is wrong with a solution, with its errors; "" if nothing is."""
+    errors = found.errors
+    missed = errors.finite & ~(errors.backward <= limit)
+    useless = errors.finite & (errors.growth * found.eps >= _SINGULAR) & (errors.residuals > _RESIDUAL)
+    if missed.any():
+        what = f"the backward error is larger than {limit:.2g}"
+    elif useless.any():
+        what = f"A is singular to working precision: |A| |x| / |b| is {errors.growth[useless].max():.2g}"
+    else:
+        return ""
+    column = int(np.argmax(missed if missed.any() else useless))
+    where = f" of right-hand side {column}" if len(missed) > 1 else ""
+    return (
+        f"{what}; the backward error{where} is {errors.backward[column]:.2g}, and its relative residual "
+        f"{errors.residuals[column]:.2g}"
+    )

@@ -1,0 +1,96 @@
+"""`ds.solve` on a GPU: methods, arrays of all libraries, errors, and what is recommended where cuDSS is missing."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import EACH_DTYPE, NO_CUDA, raises
+from libraries import NAMES, make, read
+from solutions import assert_solves, banded, like, right_sides
+
+import diagsparse as ds
+from diagsparse._backends import libraries
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
+NO_CUDSS = pytest.mark.skipif(isinstance(libraries.cudss(), Exception), reason="needs cuDSS")
+
+
+@EACH_DTYPE
+@pytest.mark.parametrize("n, below, above, method", [(40, 0, 0, "diagonal"), (500, 1, 1, "tridiagonal")])
+def test_narrow_bands(n, below, above, method, dtype):
+    dense = banded(n, below, above, dtype)
+    A = ds.hm_array(sp.csr_array(dense)).to("cuda")
+    for b in (right_sides(n, dtype), right_sides(n, dtype)[:, 0], right_sides(n, "complex128")):
+        x, report = ds.solve(A, b, report=True)
+        assert_solves(x, dense, b)
+        assert report.method == method == ds.recommend(A, "solve").method and report.device.startswith("cuda")
+        count = b.shape[1] if b.ndim == 2 else 1
+        assert report.backward_error.shape == (count,) and report.backward_error.max() <= report.tol
+        residual = abs(b - dense @ x).max(axis=0)
+        size = abs(dense).sum(axis=1).max() * abs(x).max(axis=0) + abs(b).max(axis=0)
+        assert np.allclose(report.backward_error, residual / size, rtol=1, atol=4 * np.finfo(x.dtype).eps)
+        lengths = np.linalg.norm(b - dense @ x, axis=0) / np.linalg.norm(b, axis=0)
+        assert np.allclose(report.relative_residual, lengths, rtol=1, atol=1e3 * np.finfo(x.dtype).eps)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_arrays_of_a_library(name, dtype):
+    n = 300
+    dense = banded(n, 1, 1, "float64")
+    A = ds.hm_array(sp.csr_array(dense)).to("cuda")
+    for b in (right_sides(n, dtype), right_sides(n, dtype)[:, 0]):
+        given = make(name, b)
+        x, report = ds.solve(A, given, tol=1e-12, report=True)
+        assert type(x) is type(given)
+        assert_solves(read(name, x), dense, b)
+        assert report.backward_error.max() <= 1e-12
+    batch, members = like(dense, "hm", 5)
+    B = right_sides(n, "float64", 5).T
+    X, report = ds.solve(batch.to("cuda"), make(name, np.ascontiguousarray(B)), report=True)
+    assert report.backward_error.shape == (5,)
+    for i, member in enumerate(members):
+        assert_solves(read(name, X)[i], member, B[i])
+
+
+@NO_CUDSS
+def test_other_matrices():
+    grid = ds.gallery.diffusion((60, 70))
+    for S in (grid, ds.gallery.banded(400, 9, 9, seed=0) + 4 * sp.eye_array(400)):
+        A = ds.csr_array(sp.csr_array(S)).to("cuda")
+        b = np.random.default_rng(0).standard_normal((S.shape[0], 2))
+        x, report = ds.solve(A, b, report=True)
+        assert report.method == "cudss" and report.backward_error.max() <= report.tol
+        assert_solves(x, S.toarray(), b)
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        ds.solve(ds.csr_array(ds.gallery.stencil(3, (60,), periodic=True)).to("cuda"), np.ones(60))
+
+
+def test_without_cudss(monkeypatch):
+    monkeypatch.setattr(libraries, "cudss", lambda: ImportError("no nvmath"))
+    A = ds.hm_array(ds.gallery.stencil(5, (30, 31))).to("cuda")
+    advice = ds.recommend(A, "solve")
+    assert advice.method == "cudss" and advice.best.install == 'pip install "diagsparse[cudss]"'
+    assert "It has to be installed" in str(advice) and "multigrid" in advice.left_out
+    with raises(ImportError, "is not available (no nvmath)", 'A.to("cpu")'):
+        ds.solve(A, np.ones(930))
+    narrow = ds.hm_array(ds.gallery.banded(50, 2, 2, seed=0)).to("cuda")
+    assert ds.recommend(narrow, "solve").method == "pentadiagonal"
+
+
+def test_the_device_of_a_recommendation():
+    S = ds.gallery.tridiagonal(100)
+    assert ds.recommend(S, "solve", device="cuda").device.startswith("cuda")
+    assert ds.recommend(ds.hm_array(S).to("cuda"), "solve", device="cpu").device == "cpu"
+
+
+def test_wrong_calls():
+    A, large = (ds.hm_array(ds.gallery.tridiagonal(n)).to("cuda") for n in (5, 500))
+    b = np.random.default_rng(1).standard_normal(500)
+    for call, error, words in (
+        (lambda: ds.solve(A, np.ones(4)), ValueError, "5 x 5"),
+        (lambda: ds.solve(A, np.ones(5), method="banded"), ValueError, "no method 'banded' on cuda"),
+        (lambda: ds.solve(large, b, tol=1e-30), np.linalg.LinAlgError, "the backward error is larger than 1e-30"),
+        (lambda: ds.solve(A * np.nan, np.ones(5)), np.linalg.LinAlgError, "singular"),
+    ):
+        with raises(error, words):
+            call()

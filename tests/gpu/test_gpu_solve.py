@@ -52,6 +52,15 @@ def test_arrays_of_a_library(name, dtype):
         assert_solves(read(name, X)[i], member, B[i])
 
 
+def test_multigrid():
+    cupy = pytest.importorskip("cupy")
+    A = ds.hm_array(ds.gallery.diffusion((300, 310), lambda y, x: np.where(x < y, 1.0, 100.0))).to("cuda")
+    b = cupy.random.default_rng(0).standard_normal(93000)
+    x, report = ds.solve(A, b, report=True)
+    assert isinstance(x, cupy.ndarray) and report.method == "multigrid" == ds.recommend(A, "solve").method
+    assert report.backward_error.max() <= report.tol and float(abs(b - A @ x).max()) < 1e-8
+
+
 @NO_CUDSS
 def test_other_matrices():
     grid = ds.gallery.diffusion((60, 70))
@@ -59,7 +68,7 @@ def test_other_matrices():
         A = ds.csr_array(sp.csr_array(S)).to("cuda")
         b = np.random.default_rng(0).standard_normal((S.shape[0], 2))
         x, report = ds.solve(A, b, report=True)
-        assert report.method == "cudss" and report.backward_error.max() <= report.tol
+        assert report.method in ("multigrid", "cudss") and report.backward_error.max() <= report.tol
         assert_solves(x, S.toarray(), b)
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         ds.solve(ds.csr_array(ds.gallery.stencil(3, (60,), periodic=True)).to("cuda"), np.ones(60))
@@ -67,7 +76,8 @@ def test_other_matrices():
 
 def test_without_cudss(monkeypatch):
     monkeypatch.setattr(libraries, "cudss", lambda: ImportError("no nvmath"))
-    A = ds.hm_array(ds.gallery.stencil(5, (30, 31))).to("cuda")
+    scaled = sp.diags_array(np.linspace(1, 2, 930)) @ ds.gallery.stencil(5, (30, 31))
+    A = ds.hm_array(sp.csr_array(scaled)).to("cuda")
     advice = ds.recommend(A, "solve")
     assert advice.method == "cudss" and advice.best.install == 'pip install "diagsparse[cudss]"'
     assert "It has to be installed" in str(advice) and "multigrid" in advice.left_out

@@ -40,6 +40,11 @@ def rows(backend: Backend, array: Any, chosen: list[int]) -> Any:
     return kept
 
 
+def in_dtype(array: Any, dtype: Any) -> Any:
+    """Return an array in a dtype, copied only if it has another one."""
+    return array if array.dtype == np.dtype(dtype) else array.astype(dtype)
+
+
 def on_host(array: Any) -> Any:
     """Return an array as a NumPy array."""
     return array if isinstance(array, np.ndarray) else owners.download(array)

@@ -29,12 +29,15 @@ class Coefficients:
         From a point to its neighbours, in ascending order.
     values : array, shape (steps, points)
         The element of each point's row in the column of the neighbour, in float64, on the device of the matrix.
+    statistics : dict
+        Of these values: what the set-up has to know, see `Grid.statistics`.
     """
 
     size: tuple[int, int, int]
     periodic: tuple[bool, ...]
     steps: list[Step]
     values: Any
+    statistics: dict[str, Any]
 
 
 def three_axes(shape: Sequence[int], one: int = 1) -> tuple[int, int, int]:
@@ -52,27 +55,30 @@ def coefficients(A: SparseArray, shape: Sequence[int]) -> Coefficients | None:
     values, periodic = arrays.zeros(backend, (len(steps), n), "float64"), [False] * 3
     for offset in offsets if n else ():
         diagonal = A._core.diagonal(A._matrix, A._op, offset)
-        fits, around = grid.place(offset, diagonal.astype("float64"), values)
+        fits, around = grid.place(offset, arrays.in_dtype(diagonal, "float64"), values)
         if not fits:
             return None
         periodic = [one or other for one, other in zip(periodic, around, strict=True)]
-    couplings = grid.statistics(values)["coupling"]
-    used = [i for i, step in enumerate(steps) if step == CENTER or couplings[i] != 0]
-    return Coefficients(size, tuple(periodic), [steps[i] for i in used], arrays.rows(backend, values, used))
+    statistics = grid.statistics(values)
+    coupling = statistics["coupling"]
+    used = [i for i, step in enumerate(steps) if step == CENTER or coupling[i] != 0]
+    statistics["coupling"] = [coupling[i] for i in used]
+    kept = arrays.rows(backend, values, used)
+    return Coefficients(size, tuple(periodic), [steps[i] for i in used], kept, statistics)
 
 
 def _candidates(offsets: Sequence[int], size: tuple[int, int, int]) -> list[Step]:
-    """Return the steps that elements with these offsets may be, also over the ends of axes, and the center."""
-    strides = size[1] * size[2], size[2], 1
-    known, found = set(offsets), {CENTER}
-    for step in product((-1, 0, 1), repeat=3):
-        if any(s and n < 2 for s, n in zip(step, size, strict=True)):
-            continue
-        inside_or_around = [(s, s - s * n) if s and n > 2 else (s,) for s, n in zip(step, size, strict=True)]
-        moves = product(*inside_or_around)
-        if any(sum(map(int.__mul__, move, strides)) in known for move in moves):
-            found.add((step[0], step[1], step[2]))
-    return sorted(found)
+    """Return the steps whose diagonals have these offsets, and the center."""
+    known = set(offsets)
+    return [
+        (z, y, x)
+        for z, y, x in product((-1, 0, 1), repeat=3)
+        if (z, y, x) == CENTER
+        or (
+            (z * size[1] + y) * size[2] + x in known
+            and all(n > 1 or not s for s, n in zip((z, y, x), size, strict=True))
+        )
+    ]
 
 
 def shapes(A: SparseArray) -> Iterator[tuple[int, ...]]:

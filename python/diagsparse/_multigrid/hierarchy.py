@@ -27,7 +27,7 @@ class Hierarchy:
         self._visits = visits
         core, size, periodic = backend.core, finest.size, finest.periodic
         steps, values = finest.steps, finest.values
-        statistics = core.Grid(size, periodic, (False,) * 3, steps).statistics(values)
+        statistics = finest.statistics
         self.dtype, self.norm = np.dtype(dtype), statistics["norm"]
         self.singular = prod(size) > 0 and statistics["row_sum"] <= _ROUNDING * self.norm
         self.levels: list[Level] = []

@@ -38,7 +38,7 @@ def multigrid(
     Parameters
     ----------
     A : sparse matrix (ours or SciPy's), shape (n, n)
-        Each row is a point of a grid of 1 to 3 axes, in C order, and is coupled to neighbouring points only, also
+        On the CPU or on a GPU. Each row is a point of a grid of 1 to 3 axes, in C order, and is coupled to neighbouring points only, also
         diagonally: stencils of 3, 5, 7, 9 and 27 points. Axes may be periodic. The matrix is real, symmetric and
         positive definite, or singular with constants as its null space.
     shape : int or tuple of int, optional
@@ -75,7 +75,8 @@ def multigrid(
     1982), and the matrix of the next level is the product of restriction, matrix and interpolation. The smallest matrix
     is inverted. The set-up takes as long as some cycles.
 
-    A result has the same bits for any number of threads.
+    A result has the same bits for any number of threads, and in each run on a GPU. The levels have one set of vectors,
+    so calls from several threads follow one another.
 
     Examples
     --------

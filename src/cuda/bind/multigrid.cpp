@@ -156,6 +156,7 @@ std::optional<multigrid::UpperDiagonals> upper_diagonals(const Matrix& matrix, O
     found.offsets[found.count] = span.offset;
     found.at[found.count++] = static_cast<const char*>(matrix.values.data) + span.start * item_size(dtype);
   }
+  if (found.count == 0 || found.offsets[0] != 0) return {};
   return found;
 }
 

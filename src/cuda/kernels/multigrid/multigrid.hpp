@@ -56,7 +56,7 @@ struct Lines {
   }
 };
 
-// The diagonals of a symmetric matrix on the main one and above: element (i, i + offset) is at[i].
+// The diagonals of a symmetric matrix on the main one and above, by ascending offset: element (i, i + offset) is at[i].
 struct UpperDiagonals {
   static constexpr int kMost = 32;
   int count = 0;

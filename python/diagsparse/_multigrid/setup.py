@@ -38,9 +38,9 @@ def multigrid(
     Parameters
     ----------
     A : sparse matrix (ours or SciPy's), shape (n, n)
-        On the CPU or on a GPU. Each row is a point of a grid of 1 to 3 axes, in C order, and is coupled to neighbouring points only, also
-        diagonally: stencils of 3, 5, 7, 9 and 27 points. Axes may be periodic. The matrix is real, symmetric and
-        positive definite, or singular with constants as its null space.
+        On the CPU or on a GPU. Each row is a point of a grid of 1 to 3 axes, in C order, and is coupled to neighbouring
+        points only, also diagonally: stencils of 3, 5, 7, 9 and 27 points. Axes may be periodic. The matrix is real,
+        symmetric and positive definite, or singular with constants as its null space.
     shape : int or tuple of int, optional
         The grid. By default it is found from the offsets of the diagonals.
     smoother : {"chebyshev", "jacobi"}

@@ -21,7 +21,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
     "look": ["_matrix.base", "_matrix.registry", "_matrix.norms", "_products.forecasts"],
     "multiply": ["_products.products", "_products.sums"],
     "many": ["_products.chains", "_products.batches"],
-    "solve": ["_products.solving", "_multigrid.setup"],
+    "solve": ["_products.solving", "_products.cholesky", "_multigrid.setup"],
     "files": ["io"],
     "study": ["advice", "compare", "gallery", "structure"],
     "devices": ["_backends", "_show"],

@@ -23,6 +23,7 @@ from ._matrix.stacking import block_diag, hstack, vstack
 from ._multigrid.setup import multigrid
 from ._products.batches import batch_array
 from ._products.chains import chebyshev_multiply, power_multiply, recurrence_multiply
+from ._products.cholesky import cholesky_banded
 from ._products.forecasts import forecast, memory_report
 from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
@@ -39,9 +40,10 @@ _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 
 __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
-    "block_diag", "chebyshev_multiply", "commutator", "compare", "cuda_available", "diags", "eye", "factorized",
-    "forecast", "formats", "gallery", "get_num_threads", "hstack", "issparse", "kron", "matmul", "memory_report",
-    "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply",
-    "reordered", "set_memory_pool", "set_num_threads", "show_config", "solve", "syr2k", "syrk", "vstack", "write",
+    "block_diag", "chebyshev_multiply", "cholesky_banded", "commutator", "compare", "cuda_available", "diags", "eye",
+    "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "issparse", "kron", "matmul",
+    "memory_report", "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend",
+    "recurrence_multiply", "reordered", "set_memory_pool", "set_num_threads", "show_config", "solve", "syr2k", "syrk",
+    "vstack", "write",
     *_classes,
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from .._matrix.convert import unpacked
 from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
 from .batches import batch_array
+from .cholesky import CholeskyFactorization
 from .factors import BatchFactorization, Factorization
 
 
@@ -66,14 +67,19 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     >>> eigsh(A, k=1, sigma=0, OPinv=F)[0].round(6)
     array([0.000967])
     """
+    return _factors(A, sigma, method, once=False)
+
+
+def _factors(A: Any, sigma: complex, method: str | None, once: bool) -> Factorization | BatchFactorization:
     a = A if isinstance(A, batch_array) else require_sparse(A, "factorized", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"factorized: A is {a!r}; expected a square matrix")
     if not is_scalar(sigma) or not _fits(sigma, a.dtype):
         raise ValueError(f"factorized: sigma={sigma!r}: expected a finite number that {a.dtype} holds")
     if isinstance(a, batch_array):
-        return BatchFactorization(a, sigma, method)
-    return Factorization(unpacked(a), sigma, method)
+        return BatchFactorization(a, sigma, method, once)
+    kind = CholeskyFactorization if method == "cholesky" else Factorization
+    return kind(unpacked(a), sigma, method, once)
 
 
 @completed_by(factorized)
@@ -119,7 +125,7 @@ def solve(A: Any, b: Any, *, method: str | None = None) -> Any:
     >>> ds.solve(A, np.ones((3, 2))).shape
     (3, 2)
     """
-    return factorized(A, method=method).solve(b)
+    return _factors(A, 0, method, once=True).solve(b)
 
 
 def _fits(sigma: complex, dtype: np.dtype) -> bool:

@@ -1,9 +1,12 @@
 // Tridiagonal and pentadiagonal solves on the GPU for Python.
 #include "bind/solving.hpp"
 
+#include <pybind11/stl.h>
+
 #include "bind/device.hpp"
 #include "bind/exchange.hpp"
 #include "kernels/cusparse/solve.hpp"
+#include "kernels/tridiagonal/factors.hpp"
 
 namespace py = pybind11;
 
@@ -18,9 +21,34 @@ Array used(const DeviceArray& diagonal) {
   return array;
 }
 
+tridiagonal::Matrix matrix(const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, int64 block) {
+  return {used(lower), used(main), used(upper), block};
+}
+
+void bind_partitions(py::module_& m) {
+  using tridiagonal::Factors;
+  py::class_<Factors>(m, "TridiagonalFactors")
+      .def_property_readonly("nbytes", &Factors::nbytes)
+      .def("solve", [](const Factors& factors, const DeviceArray& b, const DeviceArray& x) {
+        const Entry entry(x.device);
+        factors.solve(b.dense(), x.dense());
+      });
+  m.def("factor_tridiagonal",
+        [](const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, int64 block) {
+          const Entry entry(main.device);
+          return Factors::of(matrix(lower, main, upper, block));
+        });
+  m.def("solve_tridiagonal_once", [](const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper,
+                                     int64 block, const DeviceArray& b, const DeviceArray& x) {
+    const Entry entry(x.device);
+    return tridiagonal::solve_once(matrix(lower, main, upper, block), b.dense(), x.dense());
+  });
+}
+
 }  // namespace
 
 void bind_solving(py::module_& m) {
+  bind_partitions(m);
   m.def("solve_tridiagonal",
         [](const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, const DeviceArray& x) {
           const Entry entry(x.device);

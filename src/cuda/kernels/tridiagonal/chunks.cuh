@@ -1,0 +1,247 @@
+// The kernels of tridiagonal solves: a thread block processes a chunk of the rows. parts.cuh explains how.
+//
+//   reduce_chunks   how the first and the last row of a chunk depend on its own separator and the one before it
+//   join_chunks     the tridiagonal system of the separators of all chunks, from these
+//   solve_chunks    x, given the separators
+//   weigh_rows      weights of the right-hand side in the system of the separators: the first and the last row of the
+//                   inverse of each chunk. They decay in diagonally dominant matrices, so only some are stored
+//   condense        the right-hand side of the system of the separators, from the weights
+//
+// Nothing is added atomically, so that every run gives the same bits.
+#pragma once
+
+#include "device/lanes.cuh"
+#include "kernels/tridiagonal/parts.cuh"
+
+namespace diagsparse::cuda::tridiagonal {
+
+// How the matrix is divided into chunks of `rows` rows, at most kChunk. If no element of the matrix connects two chunks,
+// they are `separate`, and have less than kChunk rows, so that their separators are rows of padding.
+struct Chunks {
+  int64 count;
+  int rows;
+  bool separate;
+};
+
+// What elimination in the parts leaves for later solves, for each row; and in `separators` three arrays with an element
+// for each thread of each chunk: the diagonals of the system of separators in a chunk.
+template <class T>
+struct Kept {
+  T *pivots, *above, *separators;
+};
+
+// A chunk as the other chunks see it.
+template <class T>
+struct Ends {
+  Line<T> first, last;  // of the interior rows
+  Row<T> separator;
+};
+
+template <class T>
+__device__ void report_growth(bool bounded, int* grown) {
+  if (!bounded) *grown = 1;
+}
+
+// Reads the rows of this thread of chunk blockIdx.x.
+template <class T>
+__device__ void read_part(Part<T>& p, const Diagonals<T>& a, const T* b, int64 base, int rows, T* staged) {
+  const T one = convert<T>(1), zero{};
+  if (a.lower && a.upper && b && base > 0 && base + rows < a.n) {
+    read_inside(p.below, a.lower + base - 1, rows, zero);
+    read_inside(p.main, a.main + base, rows, one);
+    read_inside(p.above, a.upper + base, rows, zero);
+    read_inside(p.rhs, b + base, rows, zero);
+  } else {
+    read(p.below, a.lower, base - 1, rows, a.n - 1, zero);
+    read(p.main, a.main, base, rows, a.n, one);
+    read(p.above, a.upper, base, rows, a.n - 1, zero);
+    read(p.rhs, b, base, rows, a.n, zero);
+  }
+  exchange(p.below, staged);
+  exchange(p.main, staged);
+  exchange(p.above, staged);
+  if (b) exchange(p.rhs, staged);
+}
+
+// Shared memory of a block; the kernels need no more than this.
+template <class T>
+struct Shared {
+  T staged[kThreads * (kRows<T> + 1)];
+  Line<T> first[kThreads + 1];
+  Separators<T> separators;
+};
+
+// The line of this thread's separator; `row` becomes its row in the system of the separators of the chunk.
+template <class T, bool factored>
+__device__ Line<T> solve_part(Part<T>& p, Shared<T>& shared, Row<T>& row, bool& bounded) {
+  const bool eliminated = p.template eliminate<factored>();
+  bounded = bounded && eliminated;
+  const Line<T> first = p.first_row();
+  bounded = bounded && (factored || (small(first.left) && small(first.right)));
+  shared.first[threadIdx.x] = first;
+  __syncthreads();
+  const Line<T> after = threadIdx.x + 1 < kThreads ? shared.first[threadIdx.x + 1] : Line<T>{};
+  if constexpr (factored) row.rhs = condensed(p.separator(), p.last_row(), after).rhs;
+  else row = condensed(p.separator(), p.last_row(), after);
+  return solve_in_block(row, shared.separators, bounded);
+}
+
+// b: nullptr for zeros. `keep` has null pointers if nothing is kept.
+template <class T>
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 16 ? 2 : 3)
+    reduce_chunks(const Diagonals<T> a, const Chunks chunks, const T* b, const Kept<T> keep, Ends<T>* ends,
+                  int* grown) {
+  __shared__ Shared<T> shared;
+  __shared__ Line<T> outer[2];  // the lines of the first and of the last separator inside of the chunk
+  const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
+  const int t = static_cast<int>(threadIdx.x);
+  Part<T> p;
+  read_part(p, a, b, base, chunks.rows, shared.staged);
+  bool bounded = true;
+  Row<T> row;
+  const Line<T> line = solve_part<T, false>(p, shared, row, bounded);
+  report_growth<T>(bounded, grown);
+  if (keep.pivots) {
+    const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
+    keep.separators[at] = row.below;
+    keep.separators[all + at] = row.main;
+    keep.separators[2 * all + at] = row.above;
+    write(p.main, shared.staged, keep.pivots, base, chunks.rows, a.n);
+    write(p.above, shared.staged, keep.above, base, chunks.rows, a.n);
+  }
+  if (!ends) return;
+  if (t == 0) outer[0] = line;
+  if (t == kThreads - 2) outer[1] = line;
+  __syncthreads();
+  if (t == 0) {
+    const Line<T> f = shared.first[0], s = outer[0];
+    ends[chunk].first = {f.constant + f.right * s.constant, f.left + f.right * s.left, f.right * s.right};
+  }
+  if (t == kThreads - 1) {
+    const Line<T> l = p.last_row(), s = outer[1];
+    ends[chunk].last = {l.constant + l.left * s.constant, l.left * s.left, l.right + l.left * s.right};
+    ends[chunk].separator = p.separator();
+  }
+}
+
+// A thread computes one row. lower and upper have an element less than main.
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    join_chunks(const Ends<T>* ends, int64 count, T* lower, T* main, T* upper, T* rhs) {
+  const int64 i = thread_index();
+  if (i >= count) return;
+  const Line<T> after = i + 1 < count ? ends[i + 1].first : Line<T>{};
+  const Row<T> row = condensed(ends[i].separator, ends[i].last, after);
+  if (i > 0) lower[i - 1] = row.below;
+  main[i] = row.main;
+  if (i + 1 < count) upper[i] = row.above;
+  if (rhs) rhs[i] = row.rhs;
+}
+
+// x = A^-1 b for the columns of b; `separators` has an element for each chunk and column (nullptr: separate chunks).
+// `factored`: a.main and a.upper are kept.pivots and kept.above. Each block reads all of b before it writes to x.
+template <class T, bool factored>
+__global__ void __launch_bounds__(kThreads, 2)
+    solve_chunks(const Diagonals<T> a, const Chunks chunks, const T* kept_separators, const T* b, int64 b_stride,
+                 int64 columns, const T* separators, T* x, int64 x_stride, int* grown) {
+  __shared__ Shared<T> shared;
+  const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
+  const int t = static_cast<int>(threadIdx.x);
+  for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
+    Part<T> p;
+    read_part(p, a, b + column * b_stride, base, chunks.rows, shared.staged);
+    bool bounded = true;
+    Row<T> row;
+    if constexpr (factored) {
+      const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
+      row.below = load_once(kept_separators + at);
+      row.main = load_once(kept_separators + all + at);
+      row.above = load_once(kept_separators + 2 * all + at);
+    }
+    const Line<T> line = solve_part<T, factored>(p, shared, row, bounded);
+    if constexpr (!factored) report_growth<T>(bounded, grown);
+    const T* given = separators ? separators + column * chunks.count + chunk : nullptr;
+    const T before_chunk = given && chunk > 0 ? given[-1] : T{}, end_of_chunk = given ? *given : T{};
+    const T own = line.constant + line.left * before_chunk + line.right * end_of_chunk;
+    shared.staged[t] = own;
+    __syncthreads();
+    const T before = t > 0 ? shared.staged[t - 1] : before_chunk;
+    __syncthreads();
+    T values[kRows<T>];
+    p.substitute(before, own, values);
+    write(values, shared.staged, x + column * x_stride, base, chunks.rows, a.n);
+  }
+}
+
+// `a` is the transposed matrix: how its rows depend on the two separators, are the negative weights. weights: for each
+// chunk `count` elements for its first rows, and `count` for its last interior rows. *needed becomes the largest number
+// of rows from an end of a chunk to a weight above `least`.
+template <class T>
+__global__ void __launch_bounds__(kThreads, sizeof(T) == 16 ? 1 : 2)
+    weigh_rows(const Diagonals<T> a, const Chunks chunks, Real<T> least, int count, T* weights, int* needed) {
+  constexpr int M = kRows<T>, interior = kChunk<T> - 1;
+  __shared__ Shared<T> shared;
+  __shared__ Line<T> lines[kThreads];
+  __shared__ int most;
+  const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
+  const int t = static_cast<int>(threadIdx.x);
+  if (t == 0) most = 0;
+  Part<T> p;
+  read_part(p, a, static_cast<const T*>(nullptr), base, chunks.rows, shared.staged);
+  bool bounded = true;
+  Row<T> row;
+  const Line<T> line = solve_part<T, false>(p, shared, row, bounded);
+  lines[t] = line;
+  __syncthreads();
+  const T zero{}, one = convert<T>(1);
+  const Line<T> before = t > 0 ? lines[t - 1] : Line<T>{zero, one, zero};
+  T first[M], last[M];
+  p.substitute(before.left, line.left, first);
+  p.substitute(before.right, line.right, last);
+  T* to = weights + chunk * 2 * count;
+  int reach = 0;
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    const int i = t * M + k, from_end = interior - 1 - i;
+    if (from_end < 0) continue;
+    if (!(magnitude(first[k]) <= least)) reach = max(reach, i + 1);
+    if (!(magnitude(last[k]) <= least)) reach = max(reach, from_end + 1);
+    if (i < count) to[i] = first[k];
+    if (from_end < count) to[count + count - 1 - from_end] = last[k];
+  }
+  reach = static_cast<int>(__reduce_max_sync(~0u, static_cast<unsigned>(reach)));
+  if (t % 32 == 0) atomicMax(&most, reach);
+  __syncthreads();
+  if (t == 0 && most > count) atomicMax(needed, most);
+}
+
+// rhs[column * chunks + chunk] = the right-hand side of this separator. A block computes one element at a time.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    condense(const T* weights, int count, const Chunks chunks, int64 n, const T* b, int64 b_stride, int64 columns,
+             T* rhs) {
+  __shared__ T sums[kBlock / 32];
+  const int64 chunk = blockIdx.x, end = (chunk + 1) * chunks.rows - 1;  // the row of the separator
+  const int t = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / 32;
+  const T *last = weights + (2 * chunk + 1) * count, *first = weights + (2 * chunk + 2) * count;
+  for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
+    const T* d = b + column * b_stride;
+    T sum{};
+    for (int i = t; i < count; i += static_cast<int>(blockDim.x)) {
+      const int64 row = end - count + i, next = end + 1 + i;
+      if (row < n) sum = less_product(sum, minus(load(last + i)), load(d + row));
+      if (chunk + 1 < chunks.count && next < n) sum = less_product(sum, minus(load(first + i)), load(d + next));
+    }
+    sum = sum_of_lanes<32>(sum);
+    if (t % 32 == 0) sums[t / 32] = sum;
+    __syncthreads();
+    if (t == 0) {
+      sum = end < n ? load(d + end) : T{};
+      for (int w = 0; w < warps; ++w) sum = sum + sums[w];
+      rhs[column * chunks.count + chunk] = sum;
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace diagsparse::cuda::tridiagonal

@@ -1,0 +1,204 @@
+// Factors of tridiagonal matrices by partitions: the systems of the separators, level by level.
+#include "kernels/tridiagonal/factors.hpp"
+
+#include <limits>
+
+#include "kernels/tridiagonal/chunks.cuh"
+
+namespace diagsparse::cuda::tridiagonal {
+
+namespace {
+
+constexpr int kFewWeights = 64;  // from each end of a chunk; stored first, and enough for most dominant matrices
+
+template <class T>
+Chunks chunks_of(int64 n, int64 block) {
+  constexpr int64 most = kChunk<T> - 1;
+  if (n > most && block > most) return {ceil_div(n, kChunk<T>), static_cast<int>(kChunk<T>), false};
+  const int64 rows = n <= most ? n : most / block * block;
+  return {ceil_div(n, rows), static_cast<int>(rows), true};
+}
+
+template <class T>
+T* data(const Array& a) {
+  return a.size() > 0 ? a.as<T>() : nullptr;
+}
+
+template <class T>
+Diagonals<T> diagonals(const Matrix& a) {
+  return {data<T>(a.lower), data<T>(a.main), data<T>(a.upper), a.main.size()};
+}
+
+Matrix empty_matrix(DType dtype, int64 n) {
+  return {Array::empty(dtype, {n - 1}), Array::empty(dtype, {n}), Array::empty(dtype, {n - 1}), n};
+}
+
+dim3 grid(const Chunks& chunks, int64 columns = 1) {
+  return dim3(static_cast<unsigned>(chunks.count), static_cast<unsigned>(std::min<int64>(columns, 65535)));
+}
+
+template <class T>
+void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<T>& keep, Ends<T>* ends, int* grown) {
+  launch("tridiagonal_reduce_chunks", reduce_chunks<T>, grid(chunks), dim3(kThreads), a, chunks, b, keep, ends, grown);
+}
+
+template <class T>
+void join(const Ends<T>* ends, const Chunks& chunks, const Matrix& next, T* rhs) {
+  launch("tridiagonal_join_chunks", join_chunks<T>, blocks(chunks.count), dim3(kBlock), ends, chunks.count,
+         data<T>(next.lower), data<T>(next.main), data<T>(next.upper), rhs);
+}
+
+}  // namespace
+
+struct Factors::Level {
+  Matrix a;
+  Chunks chunks;
+  Array pivots, above, separators, weights;
+  int weight_count = 0;  // for each end of a chunk
+
+  // Launches the elimination, and returns the system of the separators, if there is one.
+  template <class T>
+  std::optional<Matrix> eliminate(int* grown) {
+    const int64 n = a.main.size();
+    chunks = chunks_of<T>(n, a.block);
+    pivots = Array::empty(a.main.dtype, {n});
+    above = Array::empty(a.main.dtype, {n});
+    separators = Array::empty(a.main.dtype, {3 * kThreads * chunks.count});
+    const Kept<T> keep{data<T>(pivots), data<T>(above), data<T>(separators)};
+    if (chunks.separate) {
+      reduce<T>(diagonals<T>(a), chunks, nullptr, keep, nullptr, grown);
+      return std::nullopt;
+    }
+    const Scratch<Ends<T>> ends(chunks.count);
+    reduce<T>(diagonals<T>(a), chunks, nullptr, keep, ends.get(), grown);
+    Matrix next = empty_matrix(a.main.dtype, chunks.count);
+    join<T>(ends.get(), chunks, next, nullptr);
+    return next;
+  }
+
+  template <class T>
+  void weigh(int count, int* needed) {
+    constexpr Real<T> least = std::numeric_limits<Real<T>>::epsilon() / 256;
+    weight_count = count;
+    weights = Array::empty(a.main.dtype, {2 * count * chunks.count});
+    launch("tridiagonal_weigh_rows", weigh_rows<T>, grid(chunks), dim3(kThreads), diagonals<T>(a).transposed(), chunks,
+           least, count, data<T>(weights), needed);
+  }
+
+  // Right-hand sides of the separators.
+  template <class T>
+  Array condensed(const Dense& b) const {
+    Array rhs = Array::empty(b.dtype, {chunks.count * b.cols});
+    const dim3 block(weight_count > kFewWeights ? kBlock : kFewWeights);
+    launch("tridiagonal_condense", condense<T>, grid(chunks, b.cols), block, data<T>(weights), weight_count, chunks,
+           b.rows, b.as<const T>(), b.col_stride, b.cols, data<T>(rhs));
+    return rhs;
+  }
+
+  template <class T>
+  void solve(const Dense& b, const T* given, const Dense& x) const {
+    const Diagonals<T> factors{data<T>(a.lower), data<T>(pivots), data<T>(above), b.rows};
+    launch("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads), factors, chunks,
+           data<T>(separators), b.as<const T>(), b.col_stride, b.cols, given, x.as<T>(), x.col_stride,
+           static_cast<int*>(nullptr));
+  }
+
+  std::vector<const Array*> arrays() const { return {&pivots, &above, &separators, &weights}; }
+};
+
+std::optional<Factors> Factors::of(const Matrix& a) {
+  Factors result;
+  if (a.main.size() == 0) return result;
+  return with_value_type(a.main.dtype, [&](auto zero) -> std::optional<Factors> {
+    using T = decltype(zero);
+    constexpr int kMostLevels = 16;
+    const Scratch<int> counters(1 + kMostLevels);  // whether elements grew; the weights that a level needs
+    CUDA_CALL(cudaMemsetAsync(counters.get(), 0, (1 + kMostLevels) * sizeof(int), stream()));
+    std::vector<std::shared_ptr<Level>> levels;
+    for (std::optional<Matrix> next = a; next;) {
+      levels.push_back(std::make_shared<Level>());
+      Level& level = *levels.back();
+      level.a = *next;
+      next = level.eliminate<T>(counters.get());
+      if (next) level.weigh<T>(kFewWeights, counters.get() + levels.size());
+    }
+    const std::vector<int> counts = download(static_cast<const int*>(counters.get()), 1 + kMostLevels);
+    if (counts[0] != 0) return std::nullopt;
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+      constexpr int64 all = kChunk<T> - 1;
+      const int64 count = std::min(all, ceil_div(counts[l + 1], 32) * 32);
+      if (count > 0) levels[l]->weigh<T>(static_cast<int>(count), counters.get());
+    }
+    for (const auto& level : levels) level->a.main = level->a.upper = Array();  // not needed any more
+    result.levels_.assign(levels.begin(), levels.end());
+    return result;
+  });
+}
+
+int64 Factors::nbytes() const {
+  int64 bytes = 0;
+  for (const auto& level : levels_) {
+    for (const Array* array : level->arrays()) bytes += array->nbytes();
+    if (level != levels_.front()) bytes += level->a.lower.nbytes();
+  }
+  return bytes;
+}
+
+void Factors::solve(const Dense& b, const Dense& x) const {
+  if (b.rows == 0 || b.cols == 0) return;
+  for (const auto& level : levels_) {
+    for (const Array* array : level->arrays()) used_on_this_stream(*array);
+    used_on_this_stream(level->a.lower);
+  }
+  with_value_type(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<Array> separators;  // of each level but the last one: first their right-hand sides, then their values
+    const auto dense = [&](std::size_t l) {
+      const int64 rows = levels_[l - 1]->chunks.count;
+      return Dense{separators[l - 1].data, b.dtype, rows, b.cols, 1, rows};
+    };
+    for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
+      separators.push_back(levels_[l]->condensed<T>(l == 0 ? b : dense(l)));
+    }
+    for (std::size_t l = levels_.size(); l-- > 0;) {
+      const T* given = l + 1 < levels_.size() ? separators[l].template as<T>() : nullptr;
+      levels_[l]->solve<T>(l == 0 ? b : dense(l), given, l == 0 ? x : dense(l));
+    }
+  });
+}
+
+namespace {
+
+// Solves on one level and on those above it. b and x have one column; the elements of b are contiguous.
+template <class T>
+void solve_level(const Matrix& a, const T* b, T* x, int* grown) {
+  const Diagonals<T> matrix = diagonals<T>(a);
+  const Chunks chunks = chunks_of<T>(matrix.n, a.block);
+  Array separators;
+  if (!chunks.separate) {
+    separators = Array::empty(a.main.dtype, {chunks.count});
+    const Scratch<Ends<T>> ends(chunks.count);
+    reduce<T>(matrix, chunks, b, {}, ends.get(), grown);
+    const Matrix next = empty_matrix(a.main.dtype, chunks.count);
+    join<T>(ends.get(), chunks, next, data<T>(separators));
+    solve_level<T>(next, data<T>(separators), data<T>(separators), grown);
+  }
+  launch("tridiagonal_solve_chunks", solve_chunks<T, false>, grid(chunks), dim3(kThreads), matrix, chunks,
+         static_cast<const T*>(nullptr), b, int64{0}, int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0},
+         grown);
+}
+
+}  // namespace
+
+bool solve_once(const Matrix& a, const Dense& b, const Dense& x) {
+  if (b.rows == 0) return true;
+  const Scratch<int> grown(1);
+  CUDA_CALL(cudaMemsetAsync(grown.get(), 0, sizeof(int), stream()));
+  with_value_type(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    solve_level<T>(a, b.as<const T>(), x.as<T>(), grown.get());
+  });
+  return download(static_cast<const int*>(grown.get()), 1).front() == 0;
+}
+
+}  // namespace diagsparse::cuda::tridiagonal

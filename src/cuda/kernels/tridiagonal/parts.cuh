@@ -1,0 +1,280 @@
+// Elimination in a tridiagonal matrix by a thread block, on which all kernels of this folder are based.
+//
+//   rows of a chunk, in parts of four:      thread 0   o o o s         o: interior rows, eliminated by the thread
+//                                           thread 1   o o o s         s: separators, of which the threads of a warp
+//                                           ...                           eliminate 31, and the first warp the others
+//                                           last one   o o o S         S: the separator of the chunk
+//
+// A thread processes a part of kRows neighbouring rows. The interior ones depend only on the separators before and
+// after them. What remains is a tridiagonal system of the separators, which the threads solve by parallel cyclic
+// reduction with shuffles. There is no pivoting: `bounded` is false if an element of the eliminated rows is large.
+//
+// Arrays are read and written so that neighbouring threads access neighbouring elements, and exchanged in shared memory
+// with one element of padding for each part, which avoids bank conflicts.
+#pragma once
+
+#include "device/launch.cuh"
+#include "device/values.cuh"
+
+namespace diagsparse::cuda::tridiagonal {
+
+constexpr int kWarps = 8, kThreads = 32 * kWarps;
+template <class T>
+constexpr int kRows = sizeof(T) == 16 ? 4 : 8;  // more would need more registers than there are
+template <class T>
+constexpr int kChunk = kThreads * kRows<T>;  // rows of a chunk
+
+// Rows whose off-diagonal elements exceed this multiple of the pivot are not eliminated without pivoting. In diagonally
+// dominant matrices the multiple is at most 1.
+constexpr int kMostGrowth = 4;
+
+// A matrix of n rows; the elements (i + 1, i) and (i, i + 1) are lower[i] and upper[i]. nullptr: a diagonal of zeros.
+template <class T>
+struct Diagonals {
+  const T *lower, *main, *upper;
+  int64 n;
+
+  Diagonals transposed() const { return {upper, main, lower, n}; }
+};
+
+// x = constant + left * (the unknown before) + right * (the unknown after).
+template <class T>
+struct Line {
+  T constant, left, right;
+};
+
+// A row of a tridiagonal system.
+template <class T>
+struct Row {
+  T below, main, above, rhs;
+};
+
+template <class T>
+__device__ T minus(T v) {
+  if constexpr (is_complex<T>) return {-v.re, -v.im};
+  else return -v;
+}
+// sum - u v
+template <class T>
+__device__ T less_product(T sum, T u, T v) {
+  if constexpr (is_complex<T>) {
+    return {fma(-u.re, v.re, fma(u.im, v.im, sum.re)), fma(-u.re, v.im, fma(-u.im, v.re, sum.im))};
+  } else {
+    return fma(-u, v, sum);
+  }
+}
+
+// The row of a separator in the system of the separators: `before` and `after` are the rows on both sides of it, which
+// have been eliminated.
+template <class T>
+__device__ Row<T> condensed(const Row<T>& own, const Line<T>& before, const Line<T>& after) {
+  const T main = less_product(own.main, own.below, minus(before.right));
+  const T rhs = less_product(own.rhs, own.below, before.constant);
+  return {own.below * before.left, less_product(main, own.above, minus(after.left)), own.above * after.right,
+          less_product(rhs, own.above, after.constant)};
+}
+
+// 1 / v by Newton's method from the approximation of the hardware, without the slow path of a division; zero if it is not
+// a normal number, which callers have to check.
+inline __device__ double reciprocal(double v) {
+  double y;
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(v));
+  y = fma(y, fma(-v, y, 1.0), y);
+  return fma(y, fma(-v, y, 1.0), y);
+}
+inline __device__ float reciprocal(float v) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(v));
+  return fmaf(y, fmaf(-v, y, 1.0f), y);
+}
+template <class R>
+__device__ Complex<R> reciprocal(Complex<R> v) {  // without overflow in between
+  const bool wide = fabs(v.re) >= fabs(v.im);
+  const R large = wide ? v.re : v.im, little = wide ? v.im : v.re, ratio = little * reciprocal(large);
+  const R inverse = reciprocal(fma(little, ratio, large));
+  return wide ? Complex<R>{inverse, -ratio * inverse} : Complex<R>{ratio * inverse, -inverse};
+}
+template <class T>
+__device__ Real<T> magnitude(T v) {
+  if constexpr (is_complex<T>) return fabs(v.re) + fabs(v.im);
+  else return fabs(v);
+}
+template <class T>
+__device__ bool small(T v) {  // not NaN
+  return magnitude(v) <= kMostGrowth;
+}
+template <class T>
+__device__ bool nonzero(T v) {
+  return !is_zero(v);
+}
+
+template <class T>
+__device__ T shuffled_up(T v, int step) {
+  if constexpr (is_complex<T>) return {__shfl_up_sync(~0u, v.re, step), __shfl_up_sync(~0u, v.im, step)};
+  else return __shfl_up_sync(~0u, v, step);
+}
+template <class T>
+__device__ T shuffled_down(T v, int step) {
+  if constexpr (is_complex<T>) return {__shfl_down_sync(~0u, v.re, step), __shfl_down_sync(~0u, v.im, step)};
+  else return __shfl_down_sync(~0u, v, step);
+}
+
+// ---- Parts ------------------------------------------------------------------------------------------------------
+// Reads element i of a chunk with the rows from `base` on for i = thread + 256 k; `other` from row `rows` of the chunk
+// or from row n of the array on, and before row 0. `data` may be nullptr.
+template <class T>
+__device__ void read(T (&v)[kRows<T>], const T* data, int64 base, int rows, int64 n, T other) {
+  const int end = static_cast<int>(max(int64{0}, min(static_cast<int64>(rows), data ? n - base : 0)));
+  const int begin = base < 0 ? static_cast<int>(-base) : 0;
+#pragma unroll
+  for (int k = 0; k < kRows<T>; ++k) {
+    const int i = k * kThreads + static_cast<int>(threadIdx.x);
+    v[k] = i >= begin && i < end ? load_once(data + base + i) : other;
+  }
+}
+// The same where all rows of the chunk exist.
+template <class T>
+__device__ void read_inside(T (&v)[kRows<T>], const T* first, int rows, T other) {
+  const T* own = first + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < kRows<T>; ++k) {
+    v[k] = k * kThreads + static_cast<int>(threadIdx.x) < rows ? load_once(own + k * kThreads) : other;
+  }
+}
+// From this order to the rows of each thread's part.
+template <class T>
+__device__ void exchange(T (&v)[kRows<T>], T* shared) {
+  constexpr int M = kRows<T>;
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    const int i = k * kThreads + static_cast<int>(threadIdx.x);
+    shared[i + i / M] = v[k];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < M; ++k) v[k] = shared[threadIdx.x * (M + 1) + k];
+  __syncthreads();
+}
+// Writes the rows of all parts to the rows of an array from `base` on.
+template <class T>
+__device__ void write(const T (&v)[kRows<T>], T* shared, T* data, int64 base, int rows, int64 n) {
+  constexpr int M = kRows<T>;
+#pragma unroll
+  for (int k = 0; k < M; ++k) shared[threadIdx.x * (M + 1) + k] = v[k];
+  __syncthreads();
+  const int end = static_cast<int>(min(static_cast<int64>(rows), n - base));
+  T* own = data + base + threadIdx.x;
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    const int i = k * kThreads + static_cast<int>(threadIdx.x);
+    if (i < end) store_once(own + k * kThreads, shared[i + i / M]);
+  }
+  __syncthreads();
+}
+
+// The rows of a thread. `eliminate` brings the interior rows to the form
+//   x[k] = rhs[k] + left[k] * (the unknown before the part) - above[k] x[k + 1].
+template <class T>
+struct Part {
+  static constexpr int M = kRows<T>, last = M - 2;  // the last interior row; M - 1 is the separator
+  T below[M], main[M], above[M], rhs[M], left[M];
+
+  // `factored`: main has the inverse pivots, and `above` is already divided by the pivots.
+  template <bool factored>
+  __device__ bool eliminate() {
+    bool bounded = true;
+#pragma unroll
+    for (int k = 0; k <= last; ++k) {
+      if constexpr (!factored) {
+        main[k] = reciprocal(k > 0 ? less_product(main[k], below[k], above[k - 1]) : main[k]);
+        above[k] = above[k] * main[k];
+      }
+      rhs[k] = (k > 0 ? less_product(rhs[k], below[k], rhs[k - 1]) : rhs[k]) * main[k];
+      left[k] = minus((k > 0 ? below[k] * left[k - 1] : below[k]) * main[k]);
+      if constexpr (!factored) bounded = bounded && nonzero(main[k]) && small(above[k]) && small(left[k]);
+    }
+    return bounded;
+  }
+  __device__ Line<T> last_row() const { return {rhs[last], left[last], minus(above[last])}; }
+  __device__ Line<T> first_row() const {
+    Line<T> x = last_row();
+#pragma unroll
+    for (int k = last - 1; k >= 0; --k) {
+      x = {less_product(rhs[k], above[k], x.constant), less_product(left[k], above[k], x.left),
+           minus(above[k] * x.right)};
+    }
+    return x;
+  }
+  __device__ Row<T> separator() const { return {below[M - 1], main[M - 1], above[M - 1], rhs[M - 1]}; }
+  // x, for the values of the separators before and at the end of the part.
+  __device__ void substitute(T before, T own, T (&x)[M]) const {
+    x[M - 1] = own;
+#pragma unroll
+    for (int k = last; k >= 0; --k) x[k] = less_product(less_product(rhs[k], left[k], minus(before)), above[k], x[k + 1]);
+  }
+};
+
+// ---- Separators --------------------------------------------------------------------------------------------------
+// Solves `count` rows, one for each lane, by parallel cyclic reduction; the unknowns before and after them remain.
+template <class T>
+__device__ Line<T> solve_in_warp(Row<T> row, int count, bool& bounded) {
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  T inverse = reciprocal(row.main), a = row.below * inverse, c = row.above * inverse, d = row.rhs * inverse;
+  bounded = bounded && (lane >= count || (nonzero(inverse) && small(a) && small(c)));
+#pragma unroll
+  for (int step = 1; step < 32; step *= 2) {
+    if (step >= count) break;
+    const T a_up = shuffled_up(a, step), c_up = shuffled_up(c, step), d_up = shuffled_up(d, step);
+    const T a_down = shuffled_down(a, step), c_down = shuffled_down(c, step), d_down = shuffled_down(d, step);
+    T main = convert<T>(1), next_a = a, next_c = c;
+    if (lane >= step) {
+      main = less_product(main, a, c_up);
+      d = less_product(d, a, d_up);
+      next_a = minus(a * a_up);
+    }
+    if (lane + step < count) {
+      main = less_product(main, c, a_down);
+      d = less_product(d, c, d_down);
+      next_c = minus(c * c_down);
+    }
+    inverse = reciprocal(main);
+    a = next_a * inverse;
+    c = next_c * inverse;
+    d = d * inverse;
+    bounded = bounded && (lane >= count || (small(a) && small(c)));
+  }
+  return {d, minus(a), minus(c)};
+}
+
+template <class T>
+struct Separators {  // in shared memory
+  Line<T> first[kWarps], last[kWarps], solved[kWarps];
+  Row<T> rows[kWarps];
+};
+
+// The separator of this thread, given the separators before and at the end of the chunk.
+template <class T>
+__device__ Line<T> solve_in_block(const Row<T>& row, Separators<T>& shared, bool& bounded) {
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const Line<T> line = solve_in_warp(row, 31, bounded);
+  if (lane == 0) shared.first[warp] = line;
+  if (lane == 30) shared.last[warp] = line;
+  if (lane == 31) shared.rows[warp] = row;
+  __syncthreads();
+  if (warp == 0) {
+    const int w = min(lane, kWarps - 1);
+    const Line<T> after = w + 1 < kWarps ? shared.first[w + 1] : Line<T>{};
+    const Row<T> outer = condensed(shared.rows[w], shared.last[w], after);
+    const Line<T> solved = solve_in_warp(outer, kWarps - 1, bounded);
+    if (lane < kWarps - 1) shared.solved[lane] = solved;
+  }
+  __syncthreads();
+  const T zero{}, one = convert<T>(1);
+  const Line<T> before = warp > 0 ? shared.solved[warp - 1] : Line<T>{zero, one, zero};
+  const Line<T> own = warp + 1 < kWarps ? shared.solved[warp] : Line<T>{zero, zero, one};
+  if (lane == 31) return own;
+  return {line.constant + line.left * before.constant + line.right * own.constant,
+          line.left * before.left + line.right * own.left, line.left * before.right + line.right * own.right};
+}
+
+}  // namespace diagsparse::cuda::tridiagonal

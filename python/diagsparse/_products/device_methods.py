@@ -32,6 +32,8 @@ has to be verified for a random right-hand side: "finite", "residual", or "" for
 
 def chosen(a: SparseArray, below: int, above: int, needed: str, members: int) -> str:
     """Return the method for a matrix of `members` blocks; `needed` is the first one that supports its bandwidth."""
+    if members == 1 and _is_cyclic(a):
+        return "cyclic"
     if needed == "pentadiagonal" and members < _MIN_SYSTEMS and not isinstance(libraries.cudss(), Exception):
         return "cudss"
     return needed
@@ -114,6 +116,47 @@ def tridiagonal_once(a: SparseArray, members: int) -> Solve:
 
     diagonals, block = _three_diagonals(a), max(1, a.shape[0] // members)
     return solve
+
+
+def _is_cyclic(a: SparseArray) -> bool:
+    """Whether all nonzeros are on the three diagonals in the middle and in two corners, which are apart from them."""
+    n, summary = a.shape[0], a._summary()
+    corners = n - 1 in (offsets := abs(summary.offsets)) and n > 3
+    return corners and set(offsets[summary.fill > 0].tolist()) <= {0, 1, n - 1}
+
+
+def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    """Correct tridiagonal solutions by Woodbury's formula: the corners are a matrix of rank 2.
+
+    With the two corner elements in K, and the columns of the identity for the first and the last row in P, the matrix
+    is ``T + P K P^T``, and its inverse ``(I - Y M P^T) T^-1`` with ``Y = T^-1 P`` and ``M = (I + K P^T Y)^-1 K``.
+    """
+    n, core = a.shape[0], a._core
+    if members != 1 or not _is_cyclic(a):
+        raise ValueError('factorized: method "cyclic" needs three diagonals and two corner elements on a GPU')
+    a = a if a.format in _WITH_DIAGONALS else convert(a, "csr")
+    first, last = (core.diagonal(a._matrix, a._op, k).get()[0] for k in (n - 1, 1 - n))
+    try:
+        solve, nbytes, verify = _tridiagonal(a, 1)
+        require_regular(a, solve, "finite" if verify else "")
+        p = np.zeros((2, n), a.dtype)
+        p[0, 0] = p[1, -1] = 1
+        y = core.from_host(p, a._backend.index).T
+        solve(y, y)
+        ends = np.array([[y.T[j][i : i + 1].get()[0] for j in (0, 1)] for i in (0, n - 1)])
+        k = np.array([[0, first], [last, 0]])
+        m = np.linalg.solve(np.eye(2) + k @ ends, k).ravel().tolist()
+
+        def corrected(b: Any, x: Any) -> None:
+            solve(b, x)
+            core.correct_for_corners(y, m, x)
+
+        require_regular(a, corrected, "residual")
+    except np.linalg.LinAlgError:  # the tridiagonal matrix may be singular even if this one is not
+        if isinstance(libraries.cudss(), Exception):
+            raise
+        return _cudss(a, 1)
+    return corrected, nbytes + y.nbytes, ""
 
 
 def _pivoting_tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
@@ -203,5 +246,6 @@ METHODS: dict[str, Method] = {
     "tridiagonal": _tridiagonal,
     "pentadiagonal": _pentadiagonal,
     "cudss": _cudss,
+    "cyclic": _cyclic,
 }
 REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2}  #: the largest offset that a method supports

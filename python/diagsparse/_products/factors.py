@@ -287,7 +287,9 @@ def _methods(backend: Backend) -> Any:
 
 def _reach(a: SparseArray) -> tuple[int, int]:
     """Return the largest distances of nonzero diagonals below and above the main one."""
-    offsets = a._summary().offsets[a._summary().fill > 0]
+    offsets = a._summary().offsets
+    if a._backend is CPU or abs(offsets).max(initial=0) > 1:  # counting nonzeros takes as long as a tridiagonal solve
+        offsets = offsets[a._summary().fill > 0]
     return int(-min(offsets.min(initial=0), 0)), int(max(offsets.max(initial=0), 0))
 
 

@@ -56,6 +56,8 @@ def chosen(a: SparseArray, members: int) -> str | None:
 def cyclic(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
     """Factor a matrix whose offsets are near zero, or near those of the corners; ``order`` is that of a block."""
     near, far = _near_and_far(a, order)
+    if 2 * (order - abs(far).min(initial=order)) > _MOST_ROWS:
+        raise ValueError('factorized: method "cyclic" needs a band with entries in two small corners')
     rows, values = [], []
     for k in far.tolist():
         diagonal = a.diagonal(k)

@@ -1,11 +1,13 @@
 // Tridiagonal and pentadiagonal solves on the GPU for Python.
 #include "bind/solving.hpp"
 
+#include <pybind11/complex.h>
 #include <pybind11/stl.h>
 
 #include "bind/device.hpp"
 #include "bind/exchange.hpp"
 #include "kernels/cusparse/solve.hpp"
+#include "kernels/tridiagonal/corners.hpp"
 #include "kernels/tridiagonal/factors.hpp"
 
 namespace py = pybind11;
@@ -42,6 +44,10 @@ void bind_partitions(py::module_& m) {
                                      int64 block, const DeviceArray& b, const DeviceArray& x) {
     const Entry entry(x.device);
     return tridiagonal::solve_once(matrix(lower, main, upper, block), b.dense(), x.dense());
+  });
+  m.def("correct_for_corners", [](const DeviceArray& y, const std::array<Scalar, 4>& m, const DeviceArray& x) {
+    const Entry entry(x.device);
+    tridiagonal::correct_for_corners(y.dense(), m, x.dense());
   });
 }
 

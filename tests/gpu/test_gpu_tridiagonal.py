@@ -20,6 +20,7 @@ def three(n, dtype, excess, seed=0):
 
     lower, upper = values(max(0, n - 1)), values(max(0, n - 1))
     main = np.abs(np.append(0, lower)) + np.abs(np.append(upper, 0)) + excess * rng.uniform(1, 2, n)
+    main[[0, -1]] += 1  # otherwise the matrix is singular without an excess
     return [v.astype(dtype) for v in (lower, main, upper)]
 
 
@@ -174,3 +175,30 @@ def test_two_streams():
     cupy.cuda.runtime.deviceSynchronize()
     for i, x in enumerate(result):
         assert backward_error(diagonals, x.get(), np.full(n, i + 1.0)) <= 64 * EPS["float64"]
+
+
+@EACH_DTYPE
+@pytest.mark.parametrize("n", [4, 50, 5000])
+def test_cyclic_matrices(n, dtype):
+    lower, main, upper = three(n, dtype, 0.3)
+    corners = right_side(2, dtype)
+    A = ds.diags({-1: lower, 0: main + 1, 1: upper, n - 1: corners[:1], 1 - n: corners[1:]}, shape=(n, n))
+    dense_or_sparse = A.to_scipy()
+    for format in ("hm", "csr"):
+        F = ds.factorized(ds.array(A, format).to("cuda"))
+        assert F.method == "cyclic"
+        for trans, op in (("N", dense_or_sparse), ("T", dense_or_sparse.T), ("H", dense_or_sparse.conj().T)):
+            B = np.stack([right_side(n, dtype), right_side(n, dtype, 2)], 1)
+            for b in (B, B[:, 0]):
+                x = F.solve(b, trans)
+                assert abs(op @ x - b).max() <= 300 * EPS[dtype] * (8 * abs(x).max() + 1)
+
+
+def test_a_cyclic_matrix_whose_tridiagonal_part_is_singular():
+    pytest.importorskip("nvmath")
+    n = 100
+    shift = ds.diags({1: np.ones(n - 1), 1 - n: np.ones(1)}, shape=(n, n)).to("cuda")
+    F = ds.factorized(shift, method="cyclic")
+    assert np.allclose(shift.to("cpu") @ F.solve(np.arange(n)), np.arange(n))
+    with pytest.raises(ValueError, match="two corner elements"):
+        ds.factorized(ds.array(ds.gallery.tridiagonal(30)).to("cuda"), method="cyclic")

@@ -13,6 +13,10 @@
 #include "device/lanes.cuh"
 #include "kernels/tridiagonal/parts.cuh"
 
+#ifndef TRI_BOUND1
+#define TRI_BOUND1 2
+#define TRI_BOUND2 2
+#endif
 namespace diagsparse::cuda::tridiagonal {
 
 // How the matrix is divided into chunks of `rows` rows, at most kChunk. If no element of the matrix connects two chunks,
@@ -42,34 +46,34 @@ __device__ void report_growth(bool bounded, int* grown) {
   if (!bounded) *grown = 1;
 }
 
-// Reads the rows of this thread of chunk blockIdx.x.
-template <class T>
-__device__ void read_part(Part<T>& p, const Diagonals<T>& a, const T* b, int64 base, int rows, T* staged) {
-  const T one = convert<T>(1), zero{};
-  if (a.lower && a.upper && b && base > 0 && base + rows < a.n) {
-    read_inside(p.below, a.lower + base - 1, rows, zero);
-    read_inside(p.main, a.main + base, rows, one);
-    read_inside(p.above, a.upper + base, rows, zero);
-    read_inside(p.rhs, b + base, rows, zero);
-  } else {
-    read(p.below, a.lower, base - 1, rows, a.n - 1, zero);
-    read(p.main, a.main, base, rows, a.n, one);
-    read(p.above, a.upper, base, rows, a.n - 1, zero);
-    read(p.rhs, b, base, rows, a.n, zero);
-  }
-  exchange(p.below, staged);
-  exchange(p.main, staged);
-  exchange(p.above, staged);
-  if (b) exchange(p.rhs, staged);
-}
-
-// Shared memory of a block; the kernels need no more than this.
+// Shared memory of a block.
 template <class T>
 struct Shared {
-  T staged[kThreads * (kRows<T> + 1)];
+  T below[kThreads * (kRows<T> + 1)], main[kThreads * (kRows<T> + 1)], above[kThreads * (kRows<T> + 1)];
+  T rhs[kThreads * (kRows<T> + 1)];
   Line<T> first[kThreads + 1];
   Separators<T> separators;
 };
+template <class T>
+__device__ Shared<T>& shared_memory() {
+  extern __shared__ uint4 memory[];
+  return *reinterpret_cast<Shared<T>*>(memory);
+}
+
+// Reads the rows of this thread of a chunk.
+template <class T>
+__device__ void read_part(Part<T>& p, const Diagonals<T>& a, const T* b, int64 base, int rows, Shared<T>& shared) {
+  const T one = convert<T>(1), zero{};
+  fetch(shared.below, a.lower, base - 1, rows, a.n - 1, zero);
+  fetch(shared.main, a.main, base, rows, a.n, one);
+  fetch(shared.above, a.upper, base, rows, a.n - 1, zero);
+  fetch(shared.rhs, b, base, rows, a.n, zero);
+  wait_for_fetches();
+  take(p.below, shared.below);
+  take(p.main, shared.main);
+  take(p.above, shared.above);
+  take(p.rhs, shared.rhs);
+}
 
 // The line of this thread's separator; `row` becomes its row in the system of the separators of the chunk.
 template <class T, bool factored>
@@ -88,15 +92,15 @@ __device__ Line<T> solve_part(Part<T>& p, Shared<T>& shared, Row<T>& row, bool& 
 
 // b: nullptr for zeros. `keep` has null pointers if nothing is kept.
 template <class T>
-__global__ void __launch_bounds__(kThreads, sizeof(T) == 16 ? 2 : 3)
+__global__ void __launch_bounds__(kThreads, TRI_BOUND1)
     reduce_chunks(const Diagonals<T> a, const Chunks chunks, const T* b, const Kept<T> keep, Ends<T>* ends,
                   int* grown) {
-  __shared__ Shared<T> shared;
+  Shared<T>& shared = shared_memory<T>();
   __shared__ Line<T> outer[2];  // the lines of the first and of the last separator inside of the chunk
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
   Part<T> p;
-  read_part(p, a, b, base, chunks.rows, shared.staged);
+  read_part(p, a, b, base, chunks.rows, shared);
   bool bounded = true;
   Row<T> row;
   const Line<T> line = solve_part<T, false>(p, shared, row, bounded);
@@ -106,8 +110,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(T) == 16 ? 2 : 3)
     keep.separators[at] = row.below;
     keep.separators[all + at] = row.main;
     keep.separators[2 * all + at] = row.above;
-    write(p.main, shared.staged, keep.pivots, base, chunks.rows, a.n);
-    write(p.above, shared.staged, keep.above, base, chunks.rows, a.n);
+    write(p.main, shared.rhs, keep.pivots, base, chunks.rows, a.n);
+    write(p.above, shared.rhs, keep.above, base, chunks.rows, a.n);
   }
   if (!ends) return;
   if (t == 0) outer[0] = line;
@@ -141,15 +145,15 @@ __global__ void __launch_bounds__(kThreads)
 // x = A^-1 b for the columns of b; `separators` has an element for each chunk and column (nullptr: separate chunks).
 // `factored`: a.main and a.upper are kept.pivots and kept.above. Each block reads all of b before it writes to x.
 template <class T, bool factored>
-__global__ void __launch_bounds__(kThreads, 2)
+__global__ void __launch_bounds__(kThreads, TRI_BOUND2)
     solve_chunks(const Diagonals<T> a, const Chunks chunks, const T* kept_separators, const T* b, int64 b_stride,
                  int64 columns, const T* separators, T* x, int64 x_stride, int* grown) {
-  __shared__ Shared<T> shared;
+  Shared<T>& shared = shared_memory<T>();
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
   for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
     Part<T> p;
-    read_part(p, a, b + column * b_stride, base, chunks.rows, shared.staged);
+    read_part(p, a, b + column * b_stride, base, chunks.rows, shared);
     bool bounded = true;
     Row<T> row;
     if constexpr (factored) {
@@ -163,13 +167,13 @@ __global__ void __launch_bounds__(kThreads, 2)
     const T* given = separators ? separators + column * chunks.count + chunk : nullptr;
     const T before_chunk = given && chunk > 0 ? given[-1] : T{}, end_of_chunk = given ? *given : T{};
     const T own = line.constant + line.left * before_chunk + line.right * end_of_chunk;
-    shared.staged[t] = own;
+    shared.rhs[t] = own;
     __syncthreads();
-    const T before = t > 0 ? shared.staged[t - 1] : before_chunk;
+    const T before = t > 0 ? shared.rhs[t - 1] : before_chunk;
     __syncthreads();
     T values[kRows<T>];
     p.substitute(before, own, values);
-    write(values, shared.staged, x + column * x_stride, base, chunks.rows, a.n);
+    write(values, shared.rhs, x + column * x_stride, base, chunks.rows, a.n);
   }
 }
 
@@ -177,17 +181,17 @@ __global__ void __launch_bounds__(kThreads, 2)
 // chunk `count` elements for its first rows, and `count` for its last interior rows. *needed becomes the largest number
 // of rows from an end of a chunk to a weight above `least`.
 template <class T>
-__global__ void __launch_bounds__(kThreads, sizeof(T) == 16 ? 1 : 2)
+__global__ void __launch_bounds__(kThreads, 1)
     weigh_rows(const Diagonals<T> a, const Chunks chunks, Real<T> least, int count, T* weights, int* needed) {
   constexpr int M = kRows<T>, interior = kChunk<T> - 1;
-  __shared__ Shared<T> shared;
+  Shared<T>& shared = shared_memory<T>();
   __shared__ Line<T> lines[kThreads];
   __shared__ int most;
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
   if (t == 0) most = 0;
   Part<T> p;
-  read_part(p, a, static_cast<const T*>(nullptr), base, chunks.rows, shared.staged);
+  read_part(p, a, static_cast<const T*>(nullptr), base, chunks.rows, shared);
   bool bounded = true;
   Row<T> row;
   const Line<T> line = solve_part<T, false>(p, shared, row, bounded);

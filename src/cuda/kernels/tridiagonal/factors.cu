@@ -37,9 +37,16 @@ dim3 grid(const Chunks& chunks, int64 columns = 1) {
   return dim3(static_cast<unsigned>(chunks.count), static_cast<unsigned>(std::min<int64>(columns, 65535)));
 }
 
+// The shared memory of a kernel, which is told that it may use as much.
+template <class T, auto kernel>
+int shared_bytes() {
+  limits<kernel>();
+  return static_cast<int>(sizeof(Shared<T>));
+}
+
 template <class T>
 void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<T>& keep, Ends<T>* ends, int* grown) {
-  launch("tridiagonal_reduce_chunks", reduce_chunks<T>, grid(chunks), dim3(kThreads), a, chunks, b, keep, ends, grown);
+  launch_shared("tridiagonal_reduce_chunks", reduce_chunks<T>, grid(chunks), dim3(kThreads), shared_bytes<T, reduce_chunks<T>>(), a, chunks, b, keep, ends, grown);
 }
 
 template <class T>
@@ -81,7 +88,7 @@ struct Factors::Level {
     constexpr Real<T> least = std::numeric_limits<Real<T>>::epsilon() / 256;
     weight_count = count;
     weights = Array::empty(a.main.dtype, {2 * count * chunks.count});
-    launch("tridiagonal_weigh_rows", weigh_rows<T>, grid(chunks), dim3(kThreads), diagonals<T>(a).transposed(), chunks,
+    launch_shared("tridiagonal_weigh_rows", weigh_rows<T>, grid(chunks), dim3(kThreads), shared_bytes<T, weigh_rows<T>>(), diagonals<T>(a).transposed(), chunks,
            least, count, data<T>(weights), needed);
   }
 
@@ -98,7 +105,7 @@ struct Factors::Level {
   template <class T>
   void solve(const Dense& b, const T* given, const Dense& x) const {
     const Diagonals<T> factors{data<T>(a.lower), data<T>(pivots), data<T>(above), b.rows};
-    launch("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads), factors, chunks,
+    launch_shared("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads), shared_bytes<T, solve_chunks<T, true>>(), factors, chunks,
            data<T>(separators), b.as<const T>(), b.col_stride, b.cols, given, x.as<T>(), x.col_stride,
            static_cast<int*>(nullptr));
   }
@@ -183,7 +190,7 @@ void solve_level(const Matrix& a, const T* b, T* x, int* grown) {
     join<T>(ends.get(), chunks, next, data<T>(separators));
     solve_level<T>(next, data<T>(separators), data<T>(separators), grown);
   }
-  launch("tridiagonal_solve_chunks", solve_chunks<T, false>, grid(chunks), dim3(kThreads), matrix, chunks,
+  launch_shared("tridiagonal_solve_chunks", solve_chunks<T, false>, grid(chunks), dim3(kThreads), shared_bytes<T, solve_chunks<T, false>>(), matrix, chunks,
          static_cast<const T*>(nullptr), b, int64{0}, int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0},
          grown);
 }

@@ -18,7 +18,10 @@
 
 namespace diagsparse::cuda::tridiagonal {
 
-constexpr int kWarps = 8, kThreads = 32 * kWarps;
+#ifndef TRI_WARPS
+#define TRI_WARPS 8
+#endif
+constexpr int kWarps = TRI_WARPS, kThreads = 32 * kWarps;
 template <class T>
 constexpr int kRows = sizeof(T) == 16 ? 4 : 8;  // more would need more registers than there are
 template <class T>
@@ -120,40 +123,37 @@ __device__ T shuffled_down(T v, int step) {
 }
 
 // ---- Parts ------------------------------------------------------------------------------------------------------
-// Reads element i of a chunk with the rows from `base` on for i = thread + 256 k; `other` from row `rows` of the chunk
-// or from row n of the array on, and before row 0. `data` may be nullptr.
+// Copies the elements of a chunk to shared memory without waiting: element `base + i` of `data`, of n elements, to row i,
+// for less than `rows` rows; `other` where there is none. `data` may be nullptr.
 template <class T>
-__device__ void read(T (&v)[kRows<T>], const T* data, int64 base, int rows, int64 n, T other) {
-  const int end = static_cast<int>(max(int64{0}, min(static_cast<int64>(rows), data ? n - base : 0)));
-  const int begin = base < 0 ? static_cast<int>(-base) : 0;
-#pragma unroll
-  for (int k = 0; k < kRows<T>; ++k) {
-    const int i = k * kThreads + static_cast<int>(threadIdx.x);
-    v[k] = i >= begin && i < end ? load_once(data + base + i) : other;
-  }
-}
-// The same where all rows of the chunk exist.
-template <class T>
-__device__ void read_inside(T (&v)[kRows<T>], const T* first, int rows, T other) {
-  const T* own = first + threadIdx.x;
-#pragma unroll
-  for (int k = 0; k < kRows<T>; ++k) {
-    v[k] = k * kThreads + static_cast<int>(threadIdx.x) < rows ? load_once(own + k * kThreads) : other;
-  }
-}
-// From this order to the rows of each thread's part.
-template <class T>
-__device__ void exchange(T (&v)[kRows<T>], T* shared) {
+__device__ void fetch(T* shared, const T* data, int64 base, int rows, int64 n, T other) {
   constexpr int M = kRows<T>;
+  const int end = static_cast<int>(max(int64{0}, min(static_cast<int64>(rows), data ? n - base : 0)));
+  const int begin = base < 0 ? static_cast<int>(-base) : 0, t = static_cast<int>(threadIdx.x);
+  const T* from = data + base + t;
+  T* to = shared + t + t / M;
 #pragma unroll
   for (int k = 0; k < M; ++k) {
-    const int i = k * kThreads + static_cast<int>(threadIdx.x);
-    shared[i + i / M] = v[k];
+    const int i = k * kThreads + t;
+    T* const at = to + k * (kThreads + kThreads / M);
+    if (i >= begin && i < end) {
+      const auto address = static_cast<unsigned>(__cvta_generic_to_shared(at));
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from + k * kThreads),
+                   "n"(static_cast<int>(sizeof(T))));
+    } else {
+      *at = other;
+    }
   }
+}
+inline __device__ void wait_for_fetches() {
+  asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
+}
+// The rows of this thread's part.
+template <class T>
+__device__ void take(T (&v)[kRows<T>], const T* shared) {
 #pragma unroll
-  for (int k = 0; k < M; ++k) v[k] = shared[threadIdx.x * (M + 1) + k];
-  __syncthreads();
+  for (int k = 0; k < kRows<T>; ++k) v[k] = shared[threadIdx.x * (kRows<T> + 1) + k];
 }
 // Writes the rows of all parts to the rows of an array from `base` on.
 template <class T>

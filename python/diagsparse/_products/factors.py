@@ -300,9 +300,7 @@ def _method(a: SparseArray, method: str | None, below: int, above: int, members:
     needed = next(name for name in order if max(below, above) <= methods.REACH.get(name, a.shape[0]))
     requested = method
     if method is None:
-        method = (
-            methods.chosen(a, below, above, needed, members) if a._backend is CPU else methods.chosen(members, needed)
-        )
+        method = methods.chosen(a, below, above, needed, members)
     elif method not in order:
         raise ValueError(f"factorized: no method {method!r} on {a.device}; expected {', '.join(order)}")
     elif order.index(method) < order.index(needed):

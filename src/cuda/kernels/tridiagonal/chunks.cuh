@@ -13,14 +13,14 @@
 #include "device/lanes.cuh"
 #include "kernels/tridiagonal/parts.cuh"
 
-#ifndef TRI_BOUND1
-#define TRI_BOUND1 2
-#define TRI_BOUND2 2
-#endif
 namespace diagsparse::cuda::tridiagonal {
 
-// How the matrix is divided into chunks of `rows` rows, at most kChunk. If no element of the matrix connects two chunks,
-// they are `separate`, and have less than kChunk rows, so that their separators are rows of padding.
+// Blocks that a multiprocessor has registers for.
+template <class T>
+constexpr int kBlocksEach = sizeof(T) == 16 ? 8 : 10;
+
+// How the matrix is divided into chunks of `rows` rows, at most kChunk; in `separate` ones no element of the matrix
+// connects two chunks.
 struct Chunks {
   int64 count;
   int rows;
@@ -77,7 +77,7 @@ __device__ void read_part(Part<T>& p, const Diagonals<T>& a, const T* b, int64 b
 
 // The line of this thread's separator; `row` becomes its row in the system of the separators of the chunk.
 template <class T, bool factored>
-__device__ Line<T> solve_part(Part<T>& p, Shared<T>& shared, Row<T>& row, bool& bounded) {
+__device__ Line<T> solve_part(Part<T>& p, bool separate, Shared<T>& shared, Row<T>& row, bool& bounded) {
   const bool eliminated = p.template eliminate<factored>();
   bounded = bounded && eliminated;
   const Line<T> first = p.first_row();
@@ -87,12 +87,12 @@ __device__ Line<T> solve_part(Part<T>& p, Shared<T>& shared, Row<T>& row, bool& 
   const Line<T> after = threadIdx.x + 1 < kThreads ? shared.first[threadIdx.x + 1] : Line<T>{};
   if constexpr (factored) row.rhs = condensed(p.separator(), p.last_row(), after).rhs;
   else row = condensed(p.separator(), p.last_row(), after);
-  return solve_in_block(row, shared.separators, bounded);
+  return solve_in_block(row, separate, shared.separators, bounded);
 }
 
 // b: nullptr for zeros. `keep` has null pointers if nothing is kept.
 template <class T>
-__global__ void __launch_bounds__(kThreads, TRI_BOUND1)
+__global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     reduce_chunks(const Diagonals<T> a, const Chunks chunks, const T* b, const Kept<T> keep, Ends<T>* ends,
                   int* grown) {
   Shared<T>& shared = shared_memory<T>();
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kThreads, TRI_BOUND1)
   read_part(p, a, b, base, chunks.rows, shared);
   bool bounded = true;
   Row<T> row;
-  const Line<T> line = solve_part<T, false>(p, shared, row, bounded);
+  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, bounded);
   report_growth<T>(bounded, grown);
   if (keep.pivots) {
     const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(kThreads, TRI_BOUND1)
 
 // A thread computes one row. lower and upper have an element less than main.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kBlock)
     join_chunks(const Ends<T>* ends, int64 count, T* lower, T* main, T* upper, T* rhs) {
   const int64 i = thread_index();
   if (i >= count) return;
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kThreads)
 // x = A^-1 b for the columns of b; `separators` has an element for each chunk and column (nullptr: separate chunks).
 // `factored`: a.main and a.upper are kept.pivots and kept.above. Each block reads all of b before it writes to x.
 template <class T, bool factored>
-__global__ void __launch_bounds__(kThreads, TRI_BOUND2)
+__global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     solve_chunks(const Diagonals<T> a, const Chunks chunks, const T* kept_separators, const T* b, int64 b_stride,
                  int64 columns, const T* separators, T* x, int64 x_stride, int* grown) {
   Shared<T>& shared = shared_memory<T>();
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(kThreads, TRI_BOUND2)
       row.main = load_once(kept_separators + all + at);
       row.above = load_once(kept_separators + 2 * all + at);
     }
-    const Line<T> line = solve_part<T, factored>(p, shared, row, bounded);
+    const Line<T> line = solve_part<T, factored>(p, chunks.separate, shared, row, bounded);
     if constexpr (!factored) report_growth<T>(bounded, grown);
     const T* given = separators ? separators + column * chunks.count + chunk : nullptr;
     const T before_chunk = given && chunk > 0 ? given[-1] : T{}, end_of_chunk = given ? *given : T{};
@@ -181,7 +181,7 @@ __global__ void __launch_bounds__(kThreads, TRI_BOUND2)
 // chunk `count` elements for its first rows, and `count` for its last interior rows. *needed becomes the largest number
 // of rows from an end of a chunk to a weight above `least`.
 template <class T>
-__global__ void __launch_bounds__(kThreads, 1)
+__global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     weigh_rows(const Diagonals<T> a, const Chunks chunks, Real<T> least, int count, T* weights, int* needed) {
   constexpr int M = kRows<T>, interior = kChunk<T> - 1;
   Shared<T>& shared = shared_memory<T>();
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   read_part(p, a, static_cast<const T*>(nullptr), base, chunks.rows, shared);
   bool bounded = true;
   Row<T> row;
-  const Line<T> line = solve_part<T, false>(p, shared, row, bounded);
+  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, bounded);
   lines[t] = line;
   __syncthreads();
   const T zero{}, one = convert<T>(1);
@@ -221,9 +221,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 
 // rhs[column * chunks + chunk] = the right-hand side of this separator. A block computes one element at a time.
 template <class T>
-__global__ void __launch_bounds__(kBlock)
-    condense(const T* weights, int count, const Chunks chunks, int64 n, const T* b, int64 b_stride, int64 columns,
-             T* rhs) {
+__global__ void __launch_bounds__(kBlock) condense(const T* weights, int count, const Chunks chunks, int64 n,
+                                                   const T* b, int64 b_stride, int64 columns, T* rhs) {
   __shared__ T sums[kBlock / 32];
   const int64 chunk = blockIdx.x, end = (chunk + 1) * chunks.rows - 1;  // the row of the separator
   const int t = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / 32;

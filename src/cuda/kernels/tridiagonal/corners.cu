@@ -2,11 +2,10 @@
 //
 //   x: n x k, y: n x 2. One kernel copies the ends of x, because the other one overwrites them. Its threads process a
 //   row of every gridDim.y-th column, and read y and x in order. Every run gives the same bits.
-#include "kernels/tridiagonal/corners.hpp"
-
 #include "core/arithmetic.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"
+#include "kernels/tridiagonal/corners.hpp"
 
 namespace diagsparse::cuda::tridiagonal {
 
@@ -26,9 +25,8 @@ struct TwoByTwo {
 };
 
 template <class T>
-__global__ void __launch_bounds__(kBlock)
-    subtract_ends(const T* y, int64 y_stride, const TwoByTwo<T> m, const T* ends, T* x, int64 rows, int64 cols,
-                  int64 stride) {
+__global__ void __launch_bounds__(kBlock) subtract_ends(const T* y, int64 y_stride, const TwoByTwo<T> m, const T* ends,
+                                                        T* x, int64 rows, int64 cols, int64 stride) {
   const int64 i = thread_index();
   if (i >= rows) return;
   const T first = load(y + i), second = load(y + y_stride + i);

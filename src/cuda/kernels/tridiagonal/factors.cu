@@ -1,9 +1,8 @@
 // Factors of tridiagonal matrices by partitions: the systems of the separators, level by level.
-#include "kernels/tridiagonal/factors.hpp"
-
 #include <limits>
 
 #include "kernels/tridiagonal/chunks.cuh"
+#include "kernels/tridiagonal/factors.hpp"
 
 namespace diagsparse::cuda::tridiagonal {
 
@@ -13,8 +12,8 @@ constexpr int kFewWeights = 64;  // from each end of a chunk; stored first, and 
 
 template <class T>
 Chunks chunks_of(int64 n, int64 block) {
-  constexpr int64 most = kChunk<T> - 1;
-  if (n > most && block > most) return {ceil_div(n, kChunk<T>), static_cast<int>(kChunk<T>), false};
+  constexpr int64 most = kChunk<T>;
+  if (n > most && block > most) return {ceil_div(n, most), static_cast<int>(most), false};
   const int64 rows = n <= most ? n : most / block * block;
   return {ceil_div(n, rows), static_cast<int>(rows), true};
 }
@@ -46,7 +45,8 @@ int shared_bytes() {
 
 template <class T>
 void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<T>& keep, Ends<T>* ends, int* grown) {
-  launch_shared("tridiagonal_reduce_chunks", reduce_chunks<T>, grid(chunks), dim3(kThreads), shared_bytes<T, reduce_chunks<T>>(), a, chunks, b, keep, ends, grown);
+  launch_shared("tridiagonal_reduce_chunks", reduce_chunks<T>, grid(chunks), dim3(kThreads),
+                shared_bytes<T, reduce_chunks<T>>(), a, chunks, b, keep, ends, grown);
 }
 
 template <class T>
@@ -88,8 +88,9 @@ struct Factors::Level {
     constexpr Real<T> least = std::numeric_limits<Real<T>>::epsilon() / 256;
     weight_count = count;
     weights = Array::empty(a.main.dtype, {2 * count * chunks.count});
-    launch_shared("tridiagonal_weigh_rows", weigh_rows<T>, grid(chunks), dim3(kThreads), shared_bytes<T, weigh_rows<T>>(), diagonals<T>(a).transposed(), chunks,
-           least, count, data<T>(weights), needed);
+    launch_shared("tridiagonal_weigh_rows", weigh_rows<T>, grid(chunks), dim3(kThreads),
+                  shared_bytes<T, weigh_rows<T>>(), diagonals<T>(a).transposed(), chunks, least, count,
+                  data<T>(weights), needed);
   }
 
   // Right-hand sides of the separators.
@@ -105,9 +106,9 @@ struct Factors::Level {
   template <class T>
   void solve(const Dense& b, const T* given, const Dense& x) const {
     const Diagonals<T> factors{data<T>(a.lower), data<T>(pivots), data<T>(above), b.rows};
-    launch_shared("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads), shared_bytes<T, solve_chunks<T, true>>(), factors, chunks,
-           data<T>(separators), b.as<const T>(), b.col_stride, b.cols, given, x.as<T>(), x.col_stride,
-           static_cast<int*>(nullptr));
+    launch_shared("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads),
+                  shared_bytes<T, solve_chunks<T, true>>(), factors, chunks, data<T>(separators), b.as<const T>(),
+                  b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<int*>(nullptr));
   }
 
   std::vector<const Array*> arrays() const { return {&pivots, &above, &separators, &weights}; }
@@ -190,9 +191,9 @@ void solve_level(const Matrix& a, const T* b, T* x, int* grown) {
     join<T>(ends.get(), chunks, next, data<T>(separators));
     solve_level<T>(next, data<T>(separators), data<T>(separators), grown);
   }
-  launch_shared("tridiagonal_solve_chunks", solve_chunks<T, false>, grid(chunks), dim3(kThreads), shared_bytes<T, solve_chunks<T, false>>(), matrix, chunks,
-         static_cast<const T*>(nullptr), b, int64{0}, int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0},
-         grown);
+  launch_shared("tridiagonal_solve_chunks", solve_chunks<T, false>, grid(chunks), dim3(kThreads),
+                shared_bytes<T, solve_chunks<T, false>>(), matrix, chunks, static_cast<const T*>(nullptr), b, int64{0},
+                int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0}, grown);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ struct Matrix {
 
 class Factors {
  public:
-  // Waits for the device. Returns nothing if elimination without pivoting lets elements grow, or finds no finite pivots.
-  // The result refers to the lower diagonal.
+  // Waits for the device. Returns nothing if elimination without pivoting lets elements grow, or finds no finite
+  // pivots. The result refers to the lower diagonal.
   static std::optional<Factors> of(const Matrix& a);
 
   // The columns of x are the solutions for those of b; the elements of a column are contiguous. x may be b.

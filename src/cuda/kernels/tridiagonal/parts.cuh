@@ -9,8 +9,8 @@
 // after them. What remains is a tridiagonal system of the separators, which the threads solve by parallel cyclic
 // reduction with shuffles. There is no pivoting: `bounded` is false if an element of the eliminated rows is large.
 //
-// Arrays are read and written so that neighbouring threads access neighbouring elements, and exchanged in shared memory
-// with one element of padding for each part, which avoids bank conflicts.
+// All rows of a chunk are copied to shared memory at once, by asynchronous copies, which need no registers. There is
+// one element of padding for each part, which avoids bank conflicts.
 #pragma once
 
 #include "device/launch.cuh"
@@ -18,10 +18,7 @@
 
 namespace diagsparse::cuda::tridiagonal {
 
-#ifndef TRI_WARPS
-#define TRI_WARPS 8
-#endif
-constexpr int kWarps = TRI_WARPS, kThreads = 32 * kWarps;
+constexpr int kWarps = 2, kThreads = 32 * kWarps;  // many small blocks compute while others wait for memory
 template <class T>
 constexpr int kRows = sizeof(T) == 16 ? 4 : 8;  // more would need more registers than there are
 template <class T>
@@ -77,8 +74,8 @@ __device__ Row<T> condensed(const Row<T>& own, const Line<T>& before, const Line
           less_product(rhs, own.above, after.constant)};
 }
 
-// 1 / v by Newton's method from the approximation of the hardware, without the slow path of a division; zero if it is not
-// a normal number, which callers have to check.
+// 1 / v by Newton's method from the approximation of the hardware, without the slow path of a division; zero if it is
+// not a normal number, which callers have to check.
 inline __device__ double reciprocal(double v) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(v));
@@ -123,8 +120,8 @@ __device__ T shuffled_down(T v, int step) {
 }
 
 // ---- Parts ------------------------------------------------------------------------------------------------------
-// Copies the elements of a chunk to shared memory without waiting: element `base + i` of `data`, of n elements, to row i,
-// for less than `rows` rows; `other` where there is none. `data` may be nullptr.
+// Copies the rows of a chunk, from `base` on, to shared memory without waiting; `other` from row `rows` of the chunk or
+// row n of the array on, and before row 0. `data` may be nullptr.
 template <class T>
 __device__ void fetch(T* shared, const T* data, int64 base, int rows, int64 n, T other) {
   constexpr int M = kRows<T>;
@@ -210,7 +207,8 @@ struct Part {
   __device__ void substitute(T before, T own, T (&x)[M]) const {
     x[M - 1] = own;
 #pragma unroll
-    for (int k = last; k >= 0; --k) x[k] = less_product(less_product(rhs[k], left[k], minus(before)), above[k], x[k + 1]);
+    for (int k = last; k >= 0; --k)
+      x[k] = less_product(less_product(rhs[k], left[k], minus(before)), above[k], x[k + 1]);
   }
 };
 
@@ -252,10 +250,12 @@ struct Separators {  // in shared memory
   Row<T> rows[kWarps];
 };
 
-// The separator of this thread, given the separators before and at the end of the chunk.
+// The separator of this thread, given the separators before and at the end of the chunk. `closed`: the last separator
+// is not given, but solved for, too.
 template <class T>
-__device__ Line<T> solve_in_block(const Row<T>& row, Separators<T>& shared, bool& bounded) {
+__device__ Line<T> solve_in_block(const Row<T>& row, bool closed, Separators<T>& shared, bool& bounded) {
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int count = closed ? kWarps : kWarps - 1;
   const Line<T> line = solve_in_warp(row, 31, bounded);
   if (lane == 0) shared.first[warp] = line;
   if (lane == 30) shared.last[warp] = line;
@@ -265,13 +265,13 @@ __device__ Line<T> solve_in_block(const Row<T>& row, Separators<T>& shared, bool
     const int w = min(lane, kWarps - 1);
     const Line<T> after = w + 1 < kWarps ? shared.first[w + 1] : Line<T>{};
     const Row<T> outer = condensed(shared.rows[w], shared.last[w], after);
-    const Line<T> solved = solve_in_warp(outer, kWarps - 1, bounded);
-    if (lane < kWarps - 1) shared.solved[lane] = solved;
+    const Line<T> solved = solve_in_warp(outer, count, bounded);
+    if (lane < count) shared.solved[lane] = solved;
   }
   __syncthreads();
   const T zero{}, one = convert<T>(1);
   const Line<T> before = warp > 0 ? shared.solved[warp - 1] : Line<T>{zero, one, zero};
-  const Line<T> own = warp + 1 < kWarps ? shared.solved[warp] : Line<T>{zero, zero, one};
+  const Line<T> own = warp < count ? shared.solved[warp] : Line<T>{zero, zero, one};
   if (lane == 31) return own;
   return {line.constant + line.left * before.constant + line.right * own.constant,
           line.left * before.left + line.right * own.left, line.left * before.right + line.right * own.right};

@@ -83,7 +83,8 @@ def test_a_million_rows_without_decay(dtype):
 @pytest.mark.parametrize("n", [2, 5, 64, 100, 1500, 2047, 2048, 3000])
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
 def test_batches(n, dtype):
-    like = ds.dia_array(ds.diags(dict(zip((-1, 0, 1), three(n, dtype, 0.1), strict=True)), shape=(n, n)))
+    format = {5: "hm", 100: "cdm", 3000: "hm"}.get(n, "dia")
+    like = ds.diags(dict(zip((-1, 0, 1), three(n, dtype, 0.1), strict=True)), shape=(n, n), format=format)
     count = max(3, 9000 // n)
     factors = np.random.default_rng(2).uniform(0.5, 0.52, (count, *like.values.shape)).astype(dtype)
     batch = ds.batch_array(like.values * factors, like)
@@ -93,8 +94,25 @@ def test_batches(n, dtype):
         for i, member in enumerate(batch):
             of = member.diagonal(-1), member.diagonal(), member.diagonal(1)
             assert backward_error(of, X[i], B[i]) <= 64 * EPS[dtype]
+    assert np.array_equal(F.solve(B), F.solve(B)) and ds.solve(batch.to("cuda"), B[0]).shape == B.shape
+    wide = ds.solve(batch.to("cuda"), B.astype(np.complex128))
+    assert wide.dtype == np.complex128 and np.allclose(wide, X, rtol=1e-3, atol=1e-3)
     shared = F.solve(B[0])
     assert backward_error(of, shared[-1], B[0]) <= 64 * EPS[dtype]
+
+
+def test_a_batch_of_bidiagonal_matrices_and_one_that_needs_pivoting():
+    n, count = 33, 100
+    lower, main, upper = three(n, "float64", 0.1)
+    for diagonals in ({0: main, 1: upper}, {-1: lower, 0: main}, {-1: lower, 0: 0 * main, 1: upper}):
+        m = n + 1 if len(diagonals) == 3 else n  # singular without a main diagonal, if n is odd
+        diagonals = {k: np.resize(d, m - abs(k)) for k, d in diagonals.items()}
+        like = ds.diags(diagonals, shape=(m, m), format="dia")
+        batch = ds.batch_array(np.multiply.outer(np.linspace(1, 2, count), like.values), like)
+        B = right_side(count * m, "float64").reshape(count, m)
+        X = ds.solve(batch.to("cuda"), B)
+        for i, member in enumerate(batch):
+            assert abs(member @ X[i] - B[i]).max() <= 1e-11 * (4 * abs(X[i]).max() + 1)
 
 
 @EACH_DTYPE

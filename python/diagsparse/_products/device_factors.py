@@ -72,7 +72,7 @@ class RightSide(device_dense.Product):
     each member, and all rows form one vector.
     """
 
-    def __init__(self, factors: DeviceFactors, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
+    def __init__(self, factors: Any, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
         super().__init__(factors.matrix, 0, factors.matrix.shape, 1, 0, None, "solve")
         self._factors, self._trans, self._fitted = factors, trans, fitted
 

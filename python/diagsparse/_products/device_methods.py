@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import device_dense, owners
-from .._backends import libraries
+from .._backends import libraries, memory
 from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
@@ -97,6 +97,8 @@ def _three_diagonals(a: SparseArray) -> tuple[Any, Any, Any]:
 
 
 def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    values = 4 * a.shape[0]  # 3.4 for each row, or 5.4 if the inverse does not decay
+    memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
     below, main, above = _three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
     if factors is None:  # elements would grow without pivoting
@@ -109,7 +111,7 @@ def tridiagonal_once(a: SparseArray, members: int) -> Solve:
     """Return a solver for a single right-hand side, which stores no factors."""
 
     def solve(b: Any, x: Any) -> None:
-        if x is b or x.shape[1] != 1 or not a._core.solve_tridiagonal_once(*diagonals, block, b, x):
+        if x is b or x.shape[1] != 1 or not a._core.solve_tridiagonal_once(*diagonals, block, 0, b, x):
             factored, _, verify = _tridiagonal(a, members)
             require_regular(a, factored, verify)
             factored(b, x)

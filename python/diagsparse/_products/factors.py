@@ -235,6 +235,13 @@ class BatchFactorization(_Solver):
         self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
         self.shape, self.count = batch.shape, batch.count
         self._members = batch.count
+        if once and batch._backend is not CPU:
+            from . import device_batches  # imported at its first use
+
+            if device_batches.suits(batch, sigma, method):
+                self._factors, self._backend = device_batches.BatchInPlace(batch), batch._backend
+                self.method, self.sigma, self.seconds = self._factors.method, sigma, 0.0
+                return
         rhs = batch_matrix.on_the_diagonal(batch, "factorized")
         self._factor(rhs.astype(self.dtype, copy=False), sigma, method, once)
 

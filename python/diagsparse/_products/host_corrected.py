@@ -116,6 +116,8 @@ def _corrected(a: SparseArray, sigma: Any, split: _Split, order: int) -> tuple[S
         return solve, nbytes
     v = np.zeros((members, rows.size, columns.size), a.dtype)
     np.add.at(v, (split.members, at_row, at_column), split.values)
+    columns_bytes = 2 * members * order * rows.size * a.dtype.itemsize
+    host_methods.require_memory(columns_bytes, f"{rows.size} columns of {members * order} rows")
     p = np.zeros((members, order, rows.size), a.dtype)
     p[:, rows, np.arange(rows.size)] = 1
     y = solve(p.reshape(-1, rows.size), "N", ALL).reshape(p.shape)

@@ -23,8 +23,9 @@ Array used(const DeviceArray& diagonal) {
   return array;
 }
 
-tridiagonal::Matrix matrix(const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, int64 block) {
-  return {used(lower), used(main), used(upper), block};
+tridiagonal::Matrix matrix(const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, int64 n,
+                           int64 block, int64 stride = 0) {
+  return {used(lower), used(main), used(upper), n, block, stride};
 }
 
 void bind_partitions(py::module_& m) {
@@ -38,12 +39,13 @@ void bind_partitions(py::module_& m) {
   m.def("factor_tridiagonal",
         [](const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, int64 block) {
           const Entry entry(main.device);
-          return Factors::of(matrix(lower, main, upper, block));
+          return Factors::of(matrix(lower, main, upper, main.size(), block));
         });
   m.def("solve_tridiagonal_once", [](const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper,
-                                     int64 block, const DeviceArray& b, const DeviceArray& x) {
+                                     int64 block, int64 stride, const DeviceArray& b, const DeviceArray& x) {
     const Entry entry(x.device);
-    return tridiagonal::solve_once(matrix(lower, main, upper, block), b.dense(), x.dense());
+    const Dense rhs = b.dense();
+    return tridiagonal::solve_once(matrix(lower, main, upper, rhs.rows, block, stride), rhs, x.dense());
   });
   m.def("correct_for_corners", [](const DeviceArray& y, const std::array<Scalar, 4>& m, const DeviceArray& x) {
     const Entry entry(x.device);

@@ -63,11 +63,14 @@ __device__ Shared<T>& shared_memory() {
 // Reads the rows of this thread of a chunk.
 template <class T>
 __device__ void read_part(Part<T>& p, const Diagonals<T>& a, const T* b, int64 base, int rows, Shared<T>& shared) {
-  const T one = convert<T>(1), zero{};
-  fetch(shared.below, a.lower, base - 1, rows, a.n - 1, zero);
-  fetch(shared.main, a.main, base, rows, a.n, one);
-  fetch(shared.above, a.upper, base, rows, a.n - 1, zero);
-  fetch(shared.rhs, b, base, rows, a.n, zero);
+  if (a.stride > 0) {
+    fetch_blocks(shared.below, shared.main, shared.above, a, base, rows);
+  } else {
+    fetch(shared.below, a.lower, base - 1, rows, a.n - 1, T{});
+    fetch(shared.main, a.main, base, rows, a.n, convert<T>(1));
+    fetch(shared.above, a.upper, base, rows, a.n - 1, T{});
+  }
+  fetch(shared.rhs, b, base, rows, a.n, T{});
   wait_for_fetches();
   take(p.below, shared.below);
   take(p.main, shared.main);

@@ -25,11 +25,11 @@ T* data(const Array& a) {
 
 template <class T>
 Diagonals<T> diagonals(const Matrix& a) {
-  return {data<T>(a.lower), data<T>(a.main), data<T>(a.upper), a.main.size()};
+  return {data<T>(a.lower), data<T>(a.main), data<T>(a.upper), a.n, a.block, a.stride};
 }
 
 Matrix empty_matrix(DType dtype, int64 n) {
-  return {Array::empty(dtype, {n - 1}), Array::empty(dtype, {n}), Array::empty(dtype, {n - 1}), n};
+  return {Array::empty(dtype, {n - 1}), Array::empty(dtype, {n}), Array::empty(dtype, {n - 1}), n, n};
 }
 
 dim3 grid(const Chunks& chunks, int64 columns = 1) {
@@ -66,7 +66,7 @@ struct Factors::Level {
   // Launches the elimination, and returns the system of the separators, if there is one.
   template <class T>
   std::optional<Matrix> eliminate(int* grown) {
-    const int64 n = a.main.size();
+    const int64 n = a.n;
     chunks = chunks_of<T>(n, a.block);
     pivots = Array::empty(a.main.dtype, {n});
     above = Array::empty(a.main.dtype, {n});
@@ -116,7 +116,7 @@ struct Factors::Level {
 
 std::optional<Factors> Factors::of(const Matrix& a) {
   Factors result;
-  if (a.main.size() == 0) return result;
+  if (a.n == 0) return result;
   return with_value_type(a.main.dtype, [&](auto zero) -> std::optional<Factors> {
     using T = decltype(zero);
     constexpr int kMostLevels = 16;

@@ -9,10 +9,11 @@
 namespace diagsparse::cuda::tridiagonal {
 
 // The diagonals of an n x n matrix: lower and upper have n - 1 elements (or none: zeros), main has n. It consists of
-// diagonal blocks of `block` rows; `block` is n, or divides n.
+// diagonal blocks of `block` rows; `block` is n, or divides n. If `stride` is not 0, each array starts at the elements
+// of the first block, and those of the next one follow after `stride` elements.
 struct Matrix {
   Array lower, main, upper;
-  int64 block;
+  int64 n, block, stride = 0;
 };
 
 class Factors {

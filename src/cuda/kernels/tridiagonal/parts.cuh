@@ -15,6 +15,7 @@
 
 #include "device/launch.cuh"
 #include "device/values.cuh"
+#include "kernels/tridiagonal/arithmetic.cuh"
 
 namespace diagsparse::cuda::tridiagonal {
 
@@ -24,17 +25,15 @@ constexpr int kRows = sizeof(T) == 16 ? 4 : 8;  // more would need more register
 template <class T>
 constexpr int kChunk = kThreads * kRows<T>;  // rows of a chunk
 
-// Rows whose off-diagonal elements exceed this multiple of the pivot are not eliminated without pivoting. In diagonally
-// dominant matrices the multiple is at most 1.
-constexpr int kMostGrowth = 4;
-
 // A matrix of n rows; the elements (i + 1, i) and (i, i + 1) are lower[i] and upper[i]. nullptr: a diagonal of zeros.
+// If `stride` is not 0, the matrix has diagonal blocks of `block` rows: element i of a diagonal of block m is element
+// m * stride + i of the array.
 template <class T>
 struct Diagonals {
   const T *lower, *main, *upper;
-  int64 n;
+  int64 n, block = 0, stride = 0;
 
-  Diagonals transposed() const { return {upper, main, lower, n}; }
+  Diagonals transposed() const { return {upper, main, lower, n, block, stride}; }
 };
 
 // x = constant + left * (the unknown before) + right * (the unknown after).
@@ -49,21 +48,6 @@ struct Row {
   T below, main, above, rhs;
 };
 
-template <class T>
-__device__ T minus(T v) {
-  if constexpr (is_complex<T>) return {-v.re, -v.im};
-  else return -v;
-}
-// sum - u v
-template <class T>
-__device__ T less_product(T sum, T u, T v) {
-  if constexpr (is_complex<T>) {
-    return {fma(-u.re, v.re, fma(u.im, v.im, sum.re)), fma(-u.re, v.im, fma(-u.im, v.re, sum.im))};
-  } else {
-    return fma(-u, v, sum);
-  }
-}
-
 // The row of a separator in the system of the separators: `before` and `after` are the rows on both sides of it, which
 // have been eliminated.
 template <class T>
@@ -74,73 +58,56 @@ __device__ Row<T> condensed(const Row<T>& own, const Line<T>& before, const Line
           less_product(rhs, own.above, after.constant)};
 }
 
-// 1 / v by Newton's method from the approximation of the hardware, without the slow path of a division; zero if it is
-// not a normal number, which callers have to check.
-inline __device__ double reciprocal(double v) {
-  double y;
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(v));
-  y = fma(y, fma(-v, y, 1.0), y);
-  return fma(y, fma(-v, y, 1.0), y);
-}
-inline __device__ float reciprocal(float v) {
-  float y;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(v));
-  return fmaf(y, fmaf(-v, y, 1.0f), y);
-}
-template <class R>
-__device__ Complex<R> reciprocal(Complex<R> v) {  // without overflow in between
-  const bool wide = fabs(v.re) >= fabs(v.im);
-  const R large = wide ? v.re : v.im, little = wide ? v.im : v.re, ratio = little * reciprocal(large);
-  const R inverse = reciprocal(fma(little, ratio, large));
-  return wide ? Complex<R>{inverse, -ratio * inverse} : Complex<R>{ratio * inverse, -inverse};
-}
-template <class T>
-__device__ Real<T> magnitude(T v) {
-  if constexpr (is_complex<T>) return fabs(v.re) + fabs(v.im);
-  else return fabs(v);
-}
-template <class T>
-__device__ bool small(T v) {  // not NaN
-  return magnitude(v) <= kMostGrowth;
-}
-template <class T>
-__device__ bool nonzero(T v) {
-  return !is_zero(v);
-}
-
-template <class T>
-__device__ T shuffled_up(T v, int step) {
-  if constexpr (is_complex<T>) return {__shfl_up_sync(~0u, v.re, step), __shfl_up_sync(~0u, v.im, step)};
-  else return __shfl_up_sync(~0u, v, step);
-}
-template <class T>
-__device__ T shuffled_down(T v, int step) {
-  if constexpr (is_complex<T>) return {__shfl_down_sync(~0u, v.re, step), __shfl_down_sync(~0u, v.im, step)};
-  else return __shfl_down_sync(~0u, v, step);
-}
-
 // ---- Parts ------------------------------------------------------------------------------------------------------
+// *to = *from, without waiting.
+template <class T>
+__device__ void copy_later(T* to, const T* from) {
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(static_cast<int>(sizeof(T))));
+}
+// Calls f(k, i) for the rows i = thread + k * kThreads of a chunk, where k counts the rows of a thread.
+template <class T, class F>
+__device__ void for_each_row(const F& f) {
+#pragma unroll
+  for (int k = 0; k < kRows<T>; ++k) f(k, k * kThreads + static_cast<int>(threadIdx.x));
+}
+// The position of row threadIdx.x + k * kThreads in shared memory.
+template <class T>
+__device__ int padded(int k) {
+  const int t = static_cast<int>(threadIdx.x);
+  return t + t / kRows<T> + k * (kThreads + kThreads / kRows<T>);
+}
+
 // Copies the rows of a chunk, from `base` on, to shared memory without waiting; `other` from row `rows` of the chunk or
 // row n of the array on, and before row 0. `data` may be nullptr.
 template <class T>
 __device__ void fetch(T* shared, const T* data, int64 base, int rows, int64 n, T other) {
-  constexpr int M = kRows<T>;
   const int end = static_cast<int>(max(int64{0}, min(static_cast<int64>(rows), data ? n - base : 0)));
-  const int begin = base < 0 ? static_cast<int>(-base) : 0, t = static_cast<int>(threadIdx.x);
-  const T* from = data + base + t;
-  T* to = shared + t + t / M;
-#pragma unroll
-  for (int k = 0; k < M; ++k) {
-    const int i = k * kThreads + t;
-    T* const at = to + k * (kThreads + kThreads / M);
-    if (i >= begin && i < end) {
-      const auto address = static_cast<unsigned>(__cvta_generic_to_shared(at));
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from + k * kThreads),
-                   "n"(static_cast<int>(sizeof(T))));
-    } else {
-      *at = other;
-    }
-  }
+  const int begin = base < 0 ? static_cast<int>(-base) : 0;
+  const T* from = data + base + threadIdx.x;
+  for_each_row<T>([&](int k, int i) {
+    T* const to = shared + padded<T>(k);
+    if (i >= begin && i < end) copy_later(to, from + k * kThreads);
+    else *to = other;
+  });
+}
+// The same for the three diagonals of a matrix of blocks with a stride.
+template <class T>
+__device__ void fetch_blocks(T* below, T* main, T* above, const Diagonals<T>& a, int64 base, int rows) {
+  const int64 member = base / a.block;
+  const int first = static_cast<int>(base - member * a.block), block = static_cast<int>(a.block);
+  const int end = static_cast<int>(min(static_cast<int64>(rows), a.n - base));
+  for_each_row<T>([&](int k, int i) {
+    const int to = padded<T>(k), passed = (first + i) / block, row = first + i - passed * block;
+    const int64 from = (member + passed) * a.stride + row;
+    const bool inside = i < end;
+    if (inside) copy_later(main + to, a.main + from);
+    else main[to] = convert<T>(1);
+    if (inside && a.lower && row > 0) copy_later(below + to, a.lower + from - 1);
+    else below[to] = T{};
+    if (inside && a.upper && row + 1 < block) copy_later(above + to, a.upper + from);
+    else above[to] = T{};
+  });
 }
 inline __device__ void wait_for_fetches() {
   asm volatile("cp.async.wait_all;" ::: "memory");

@@ -144,6 +144,19 @@ def test_huge_and_tiny_values():
         assert scale in (5e-324, 1e308) or backward_error(scaled, x, b) <= 64 * EPS["float64"]
 
 
+def test_rows_of_very_different_scales():
+    """The solution does not change if the rows are scaled, and its accuracy should not, either."""
+    n = 20000
+    lower, main, upper = three(n, "float64", 0.3)
+    b = right_side(n, "float64")
+    scale = 2.0 ** np.random.default_rng(5).integers(-60, 60, n)
+    scale[5000:9000] *= 2.0**200
+    A, S = matrix((lower, main, upper)), matrix((scale[1:] * lower, scale * main, scale[:-1] * upper))
+    expected = ds.solve(A, b)
+    for x in (ds.solve(S, scale * b), ds.factorized(S).solve(scale * b), ds.factorized(A).solve(b)):
+        assert abs(x - expected).max() <= 1e-13 * abs(expected).max()
+
+
 @pytest.mark.parametrize("format", ["hm", "dia", "cdm", "csr", "coo", "ell"])
 def test_every_format_and_writing_to_the_matrix_later(format):
     n = 5000

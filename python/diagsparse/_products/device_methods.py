@@ -123,8 +123,10 @@ def tridiagonal_once(a: SparseArray, members: int) -> Solve:
 def _is_cyclic(a: SparseArray) -> bool:
     """Whether all nonzeros are on the three diagonals in the middle and in two corners, which are apart from them."""
     n, summary = a.shape[0], a._summary()
-    corners = n - 1 in (offsets := abs(summary.offsets)) and n > 3
-    return corners and set(offsets[summary.fill > 0].tolist()) <= {0, 1, n - 1}
+    offsets = abs(summary.offsets)
+    if n < 4 or n - 1 not in offsets:
+        return False
+    return {n - 1} <= set(offsets[summary.fill > 0].tolist()) <= {0, 1, n - 1}
 
 
 def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:

@@ -182,7 +182,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
 
 // `a` is the transposed matrix: how its rows depend on the two separators, are the negative weights. weights: for each
 // chunk `count` elements for its first rows, and `count` for its last interior rows. *needed becomes the largest number
-// of rows from an end of a chunk to a weight above `least`.
+// of rows from an end of a chunk to a weight that counts: to one that exceeds `least`, if the rows of the matrix are
+// scaled to pivots of 1.
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     weigh_rows(const Diagonals<T> a, const Chunks chunks, Real<T> least, int count, T* weights, int* needed) {
@@ -206,13 +207,17 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
   p.substitute(before.left, line.left, first);
   p.substitute(before.right, line.right, last);
   T* to = weights + chunk * 2 * count;
+  const int64 end = base + chunks.rows - 1;  // the row of the separator
+  const Real<T> least_first = base > 0 ? least * magnitude(load(a.main + base - 1)) : 0;
+  const Real<T> least_last = end < a.n ? least * magnitude(load(a.main + end)) : 0;
   int reach = 0;
 #pragma unroll
   for (int k = 0; k < M; ++k) {
     const int i = t * M + k, from_end = interior - 1 - i;
     if (from_end < 0) continue;
-    if (!(magnitude(first[k]) <= least)) reach = max(reach, i + 1);
-    if (!(magnitude(last[k]) <= least)) reach = max(reach, from_end + 1);
+    const Real<T> inverse = k < M - 1 ? magnitude(p.main[k]) : 1 / magnitude(p.main[k]);  // of the pivot, or its like
+    if (!(magnitude(first[k]) <= least_first * inverse)) reach = max(reach, i + 1);
+    if (!(magnitude(last[k]) <= least_last * inverse)) reach = max(reach, from_end + 1);
     if (i < count) to[i] = first[k];
     if (from_end < count) to[count + count - 1 - from_end] = last[k];
   }

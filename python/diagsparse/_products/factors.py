@@ -119,7 +119,8 @@ class _Solver:
 
     def _solved(self, b: Any, trans: str) -> Any:
         if self._backend is not CPU:
-            return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
+            with self._naming_singular("solve:"):
+                return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
         owners.refuse_gpu_array(b, self._backend, "solve", "b")
         given = as_numpy(b, "solve")
         shape = self._fitted(given.shape)

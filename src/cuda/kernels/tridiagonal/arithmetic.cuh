@@ -8,6 +8,7 @@ namespace diagsparse::cuda::tridiagonal {
 // Rows whose off-diagonal elements exceed this multiple of the pivot are not eliminated without pivoting. In diagonally
 // dominant matrices the multiple is at most 1.
 constexpr int kMostGrowth = 4;
+constexpr float kLeastPivot = 1.0f / 16, kLeastCoupling = 0x1p-20f;  // see Pivots, and join_chunks
 
 template <class T>
 __device__ T minus(T v) {

@@ -41,9 +41,13 @@ struct Ends {
   Row<T> separator;
 };
 
-template <class T>
-__device__ void report_growth(bool bounded, int* grown) {
-  if (!bounded) *grown = 1;
+// What the kernels report: not zero if elements grow; if solutions have to be verified.
+struct Report {
+  int grown, weak;
+};
+inline __device__ void report(const Pivots& seen, Report* to) {
+  if (!seen.bounded) to->grown = 1;
+  if (!seen.strong) to->weak = 1;
 }
 
 // Shared memory of a block.
@@ -80,34 +84,33 @@ __device__ void read_part(Part<T>& p, const Diagonals<T>& a, const T* b, int64 b
 
 // The line of this thread's separator; `row` becomes its row in the system of the separators of the chunk.
 template <class T, bool factored>
-__device__ Line<T> solve_part(Part<T>& p, bool separate, Shared<T>& shared, Row<T>& row, bool& bounded) {
-  const bool eliminated = p.template eliminate<factored>();
-  bounded = bounded && eliminated;
+__device__ Line<T> solve_part(Part<T>& p, bool separate, Shared<T>& shared, Row<T>& row, Pivots& seen) {
+  seen.bounded = p.template eliminate<factored>();
   const Line<T> first = p.first_row();
-  bounded = bounded && (factored || (small(first.left) && small(first.right)));
+  seen.bounded = seen.bounded && (factored || (small(first.left) && small(first.right)));
   shared.first[threadIdx.x] = first;
   __syncthreads();
   const Line<T> after = threadIdx.x + 1 < kThreads ? shared.first[threadIdx.x + 1] : Line<T>{};
   if constexpr (factored) row.rhs = condensed(p.separator(), p.last_row(), after).rhs;
   else row = condensed(p.separator(), p.last_row(), after);
-  return solve_in_block(row, separate, shared.separators, bounded);
+  return solve_in_block(row, separate, shared.separators, seen);
 }
 
 // b: nullptr for zeros. `keep` has null pointers if nothing is kept.
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     reduce_chunks(const Diagonals<T> a, const Chunks chunks, const T* b, const Kept<T> keep, Ends<T>* ends,
-                  int* grown) {
+                  Report* to_host) {
   Shared<T>& shared = shared_memory<T>();
   __shared__ Line<T> outer[2];  // the lines of the first and of the last separator inside of the chunk
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
   Part<T> p;
   read_part(p, a, b, base, chunks.rows, shared);
-  bool bounded = true;
+  Pivots seen;
   Row<T> row;
-  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, bounded);
-  report_growth<T>(bounded, grown);
+  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, seen);
+  report(seen, to_host);
   if (keep.pivots) {
     const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
     keep.separators[at] = row.below;
@@ -131,14 +134,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
   }
 }
 
-// A thread computes one row. lower and upper have an element less than main.
+// A thread computes one row. lower and upper have an element less than main. If both ends of a chunk are coupled, so
+// that rounding errors pass through it, solutions have to be verified.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    join_chunks(const Ends<T>* ends, int64 count, T* lower, T* main, T* upper, T* rhs) {
+    join_chunks(const Ends<T>* ends, int64 count, T* lower, T* main, T* upper, T* rhs, Report* to_host) {
   const int64 i = thread_index();
   if (i >= count) return;
   const Line<T> after = i + 1 < count ? ends[i + 1].first : Line<T>{};
   const Row<T> row = condensed(ends[i].separator, ends[i].last, after);
+  if (magnitude(ends[i].first.right) + magnitude(ends[i].last.left) > kLeastCoupling) to_host->weak = 1;
   if (i > 0) lower[i - 1] = row.below;
   main[i] = row.main;
   if (i + 1 < count) upper[i] = row.above;
@@ -150,14 +155,14 @@ __global__ void __launch_bounds__(kBlock)
 template <class T, bool factored>
 __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     solve_chunks(const Diagonals<T> a, const Chunks chunks, const T* kept_separators, const T* b, int64 b_stride,
-                 int64 columns, const T* separators, T* x, int64 x_stride, int* grown) {
+                 int64 columns, const T* separators, T* x, int64 x_stride, Report* to_host) {
   Shared<T>& shared = shared_memory<T>();
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
   for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
     Part<T> p;
     read_part(p, a, b + column * b_stride, base, chunks.rows, shared);
-    bool bounded = true;
+    Pivots seen;
     Row<T> row;
     if constexpr (factored) {
       const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
@@ -165,8 +170,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
       row.main = load_once(kept_separators + all + at);
       row.above = load_once(kept_separators + 2 * all + at);
     }
-    const Line<T> line = solve_part<T, factored>(p, chunks.separate, shared, row, bounded);
-    if constexpr (!factored) report_growth<T>(bounded, grown);
+    const Line<T> line = solve_part<T, factored>(p, chunks.separate, shared, row, seen);
+    if constexpr (!factored) report(seen, to_host);
     const T* given = separators ? separators + column * chunks.count + chunk : nullptr;
     const T before_chunk = given && chunk > 0 ? given[-1] : T{}, end_of_chunk = given ? *given : T{};
     const T own = line.constant + line.left * before_chunk + line.right * end_of_chunk;
@@ -196,9 +201,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
   if (t == 0) most = 0;
   Part<T> p;
   read_part(p, a, static_cast<const T*>(nullptr), base, chunks.rows, shared);
-  bool bounded = true;
+  Pivots seen;
   Row<T> row;
-  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, bounded);
+  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, seen);
   lines[t] = line;
   __syncthreads();
   const T zero{}, one = convert<T>(1);

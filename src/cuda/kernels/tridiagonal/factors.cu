@@ -1,12 +1,18 @@
 // Factors of tridiagonal matrices by partitions: the systems of the separators, level by level.
 #include <limits>
 
+#include "device/dense.cuh"
 #include "kernels/tridiagonal/chunks.cuh"
 #include "kernels/tridiagonal/factors.hpp"
+#include "kernels/tridiagonal/residual.cuh"
 
 namespace diagsparse::cuda::tridiagonal {
 
 namespace {
+
+// Of a solution that is accepted, where solutions have to be verified: about that of elimination with pivoting.
+template <class T>
+constexpr double kMostError = 32 * std::numeric_limits<Real<T>>::epsilon();
 
 constexpr int kFewWeights = 64;  // from each end of a chunk; stored first, and enough for most dominant matrices
 
@@ -44,15 +50,16 @@ int shared_bytes() {
 }
 
 template <class T>
-void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<T>& keep, Ends<T>* ends, int* grown) {
+void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<T>& keep, Ends<T>* ends,
+            Report* to_host) {
   launch_shared("tridiagonal_reduce_chunks", reduce_chunks<T>, grid(chunks), dim3(kThreads),
-                shared_bytes<T, reduce_chunks<T>>(), a, chunks, b, keep, ends, grown);
+                shared_bytes<T, reduce_chunks<T>>(), a, chunks, b, keep, ends, to_host);
 }
 
 template <class T>
-void join(const Ends<T>* ends, const Chunks& chunks, const Matrix& next, T* rhs) {
+void join(const Ends<T>* ends, const Chunks& chunks, const Matrix& next, T* rhs, Report* to_host) {
   launch("tridiagonal_join_chunks", join_chunks<T>, blocks(chunks.count), dim3(kBlock), ends, chunks.count,
-         data<T>(next.lower), data<T>(next.main), data<T>(next.upper), rhs);
+         data<T>(next.lower), data<T>(next.main), data<T>(next.upper), rhs, to_host);
 }
 
 }  // namespace
@@ -65,7 +72,7 @@ struct Factors::Level {
 
   // Launches the elimination, and returns the system of the separators, if there is one.
   template <class T>
-  std::optional<Matrix> eliminate(int* grown) {
+  std::optional<Matrix> eliminate(Report* to_host) {
     const int64 n = a.n;
     chunks = chunks_of<T>(n, a.block);
     pivots = Array::empty(a.main.dtype, {n});
@@ -73,13 +80,13 @@ struct Factors::Level {
     separators = Array::empty(a.main.dtype, {3 * kThreads * chunks.count});
     const Kept<T> keep{data<T>(pivots), data<T>(above), data<T>(separators)};
     if (chunks.separate) {
-      reduce<T>(diagonals<T>(a), chunks, nullptr, keep, nullptr, grown);
+      reduce<T>(diagonals<T>(a), chunks, nullptr, keep, nullptr, to_host);
       return std::nullopt;
     }
     const Scratch<Ends<T>> ends(chunks.count);
-    reduce<T>(diagonals<T>(a), chunks, nullptr, keep, ends.get(), grown);
+    reduce<T>(diagonals<T>(a), chunks, nullptr, keep, ends.get(), to_host);
     Matrix next = empty_matrix(a.main.dtype, chunks.count);
-    join<T>(ends.get(), chunks, next, nullptr);
+    join<T>(ends.get(), chunks, next, nullptr, to_host);
     return next;
   }
 
@@ -108,7 +115,7 @@ struct Factors::Level {
     const Diagonals<T> factors{data<T>(a.lower), data<T>(pivots), data<T>(above), b.rows};
     launch_shared("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads),
                   shared_bytes<T, solve_chunks<T, true>>(), factors, chunks, data<T>(separators), b.as<const T>(),
-                  b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<int*>(nullptr));
+                  b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<Report*>(nullptr));
   }
 
   std::vector<const Array*> arrays() const { return {&pivots, &above, &separators, &weights}; }
@@ -120,27 +127,44 @@ std::optional<Factors> Factors::of(const Matrix& a) {
   return with_value_type(a.main.dtype, [&](auto zero) -> std::optional<Factors> {
     using T = decltype(zero);
     constexpr int kMostLevels = 16;
-    const Scratch<int> counters(1 + kMostLevels);  // whether elements grew; the weights that a level needs
-    CUDA_CALL(cudaMemsetAsync(counters.get(), 0, (1 + kMostLevels) * sizeof(int), stream()));
+    const Scratch<Report> to_host(1);
+    const Scratch<int> needed(kMostLevels);  // the weights that each level needs
+    CUDA_CALL(cudaMemsetAsync(to_host.get(), 0, sizeof(Report), stream()));
+    CUDA_CALL(cudaMemsetAsync(needed.get(), 0, kMostLevels * sizeof(int), stream()));
     std::vector<std::shared_ptr<Level>> levels;
     for (std::optional<Matrix> next = a; next;) {
       levels.push_back(std::make_shared<Level>());
-      Level& level = *levels.back();
-      level.a = *next;
-      next = level.eliminate<T>(counters.get());
-      if (next) level.weigh<T>(kFewWeights, counters.get() + levels.size());
+      levels.back()->a = *next;
+      next = levels.back()->eliminate<T>(to_host.get());
+      if (next) levels.back()->weigh<T>(kFewWeights, needed.get() + levels.size() - 1);
     }
-    const std::vector<int> counts = download(static_cast<const int*>(counters.get()), 1 + kMostLevels);
-    if (counts[0] != 0) return std::nullopt;
+    const Report report = download(static_cast<const Report*>(to_host.get()), 1).front();
+    if (report.grown != 0) return std::nullopt;
+    const std::vector<int> counts = download(static_cast<const int*>(needed.get()), kMostLevels);
     for (std::size_t l = 0; l < levels.size(); ++l) {
       constexpr int64 all = kChunk<T> - 1;
-      const int64 count = std::min(all, ceil_div(counts[l + 1], 32) * 32);
-      if (count > 0) levels[l]->weigh<T>(static_cast<int>(count), counters.get());
+      const int64 count = std::min(all, ceil_div(counts[l], 32) * 32);
+      if (count > 0) levels[l]->weigh<T>(static_cast<int>(count), needed.get());
+      if (l > 0) levels[l]->a.main = levels[l]->a.upper = Array();  // not needed any more
     }
-    for (const auto& level : levels) level->a.main = level->a.upper = Array();  // not needed any more
     result.levels_.assign(levels.begin(), levels.end());
+    if (report.weak != 0 && !result.verify<T>()) return std::nullopt;
     return result;
   });
+}
+
+// Solves a random system, and again with a step of refinement if the first solution is not accurate.
+template <class T>
+bool Factors::verify() {
+  const Matrix& a = levels_.front()->a;
+  const Array b = Array::empty(a.main.dtype, {a.n}), x = Array::empty(a.main.dtype, {a.n});
+  launch("tridiagonal_write_random", write_random<T>, blocks(a.n), dim3(kBlock), data<T>(b), a.n);
+  for (const bool refined : {false, true}) {
+    refined_ = refined;
+    solve_as<T>(flat(b), flat(x));
+    if (backward_error<T>(diagonals<T>(a), data<T>(b), data<T>(x)) <= kMostError<T>) return true;
+  }
+  return false;
 }
 
 int64 Factors::nbytes() const {
@@ -156,57 +180,74 @@ void Factors::solve(const Dense& b, const Dense& x) const {
   if (b.rows == 0 || b.cols == 0) return;
   for (const auto& level : levels_) {
     for (const Array* array : level->arrays()) used_on_this_stream(*array);
-    used_on_this_stream(level->a.lower);
+    for (const Array* array : {&level->a.lower, &level->a.main, &level->a.upper}) used_on_this_stream(*array);
   }
-  with_value_type(x.dtype, [&](auto zero) {
-    using T = decltype(zero);
+  with_value_type(x.dtype, [&](auto zero) { solve_as<decltype(zero)>(b, x); });
+}
+
+template <class T>
+void Factors::solve_as(const Dense& b, const Dense& x) const {
+  const auto unrefined = [&](const Dense& given, const Dense& result) {
     std::vector<Array> separators;  // of each level but the last one: first their right-hand sides, then their values
     const auto dense = [&](std::size_t l) {
       const int64 rows = levels_[l - 1]->chunks.count;
-      return Dense{separators[l - 1].data, b.dtype, rows, b.cols, 1, rows};
+      return Dense{separators[l - 1].data, given.dtype, rows, given.cols, 1, rows};
     };
     for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
-      separators.push_back(levels_[l]->condensed<T>(l == 0 ? b : dense(l)));
+      separators.push_back(levels_[l]->condensed<T>(l == 0 ? given : dense(l)));
     }
     for (std::size_t l = levels_.size(); l-- > 0;) {
-      const T* given = l + 1 < levels_.size() ? separators[l].template as<T>() : nullptr;
-      levels_[l]->solve<T>(l == 0 ? b : dense(l), given, l == 0 ? x : dense(l));
+      const T* values = l + 1 < levels_.size() ? separators[l].template as<T>() : nullptr;
+      levels_[l]->solve<T>(l == 0 ? given : dense(l), values, l == 0 ? result : dense(l));
     }
-  });
+  };
+  if (!refined_) return unrefined(b, x);
+  const int64 n = b.rows;
+  const Array first = Array::empty(b.dtype, {n * b.cols}), rest = Array::empty(b.dtype, {n * b.cols});
+  const Dense solution{first.data, b.dtype, n, b.cols, 1, n}, correction{rest.data, b.dtype, n, b.cols, 1, n};
+  const dim3 grid = blocks_by_columns(n, b.cols);
+  unrefined(b, solution);
+  launch("tridiagonal_subtract_product", subtract_product<T>, grid, dim3(kBlock), diagonals<T>(levels_.front()->a),
+         b.as<const T>(), b.col_stride, data<T>(first), n, b.cols, data<T>(rest));
+  unrefined(correction, x);
+  launch("tridiagonal_add_columns", add_columns<T>, grid, dim3(kBlock), data<T>(first), n, b.cols, x.as<T>(),
+         x.col_stride);
 }
 
 namespace {
 
 // Solves on one level and on those above it. b and x have one column; the elements of b are contiguous.
 template <class T>
-void solve_level(const Matrix& a, const T* b, T* x, int* grown) {
+void solve_level(const Matrix& a, const T* b, T* x, Report* to_host) {
   const Diagonals<T> matrix = diagonals<T>(a);
   const Chunks chunks = chunks_of<T>(matrix.n, a.block);
   Array separators;
   if (!chunks.separate) {
     separators = Array::empty(a.main.dtype, {chunks.count});
     const Scratch<Ends<T>> ends(chunks.count);
-    reduce<T>(matrix, chunks, b, {}, ends.get(), grown);
+    reduce<T>(matrix, chunks, b, {}, ends.get(), to_host);
     const Matrix next = empty_matrix(a.main.dtype, chunks.count);
-    join<T>(ends.get(), chunks, next, data<T>(separators));
-    solve_level<T>(next, data<T>(separators), data<T>(separators), grown);
+    join<T>(ends.get(), chunks, next, data<T>(separators), to_host);
+    solve_level<T>(next, data<T>(separators), data<T>(separators), to_host);
   }
   launch_shared("tridiagonal_solve_chunks", solve_chunks<T, false>, grid(chunks), dim3(kThreads),
                 shared_bytes<T, solve_chunks<T, false>>(), matrix, chunks, static_cast<const T*>(nullptr), b, int64{0},
-                int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0}, grown);
+                int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0}, to_host);
 }
 
 }  // namespace
 
 bool solve_once(const Matrix& a, const Dense& b, const Dense& x) {
   if (b.rows == 0) return true;
-  const Scratch<int> grown(1);
-  CUDA_CALL(cudaMemsetAsync(grown.get(), 0, sizeof(int), stream()));
-  with_value_type(x.dtype, [&](auto zero) {
+  const Scratch<Report> to_host(1);
+  CUDA_CALL(cudaMemsetAsync(to_host.get(), 0, sizeof(Report), stream()));
+  return with_value_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    solve_level<T>(a, b.as<const T>(), x.as<T>(), grown.get());
+    solve_level<T>(a, b.as<const T>(), x.as<T>(), to_host.get());
+    const Report report = download(static_cast<const Report*>(to_host.get()), 1).front();
+    if (report.grown != 0) return false;
+    return report.weak == 0 || backward_error<T>(diagonals<T>(a), b.as<const T>(), x.as<const T>()) <= kMostError<T>;
   });
-  return download(static_cast<const int*>(grown.get()), 1).front() == 0;
 }
 
 }  // namespace diagsparse::cuda::tridiagonal

@@ -24,14 +24,20 @@ class Factors {
 
   // The columns of x are the solutions for those of b; the elements of a column are contiguous. x may be b.
   void solve(const Dense& b, const Dense& x) const;
-  int64 nbytes() const;  // without this diagonal
+  int64 nbytes() const;  // without these diagonals
 
  private:
   struct Level;
+  template <class T>
+  bool verify();
+  template <class T>
+  void solve_as(const Dense& b, const Dense& x) const;
+
+  bool refined_ = false;  // whether solutions are improved by a step of iterative refinement
   std::vector<std::shared_ptr<const Level>> levels_;  // each is the system of the separators of the one before
 };
 
-// The same for one right-hand side, without storing factors; false if the elements grow.
+// The same for one right-hand side, without storing factors; false if the elements grow, or x is not accurate.
 bool solve_once(const Matrix& a, const Dense& b, const Dense& x);
 
 }  // namespace diagsparse::cuda::tridiagonal

@@ -179,13 +179,19 @@ struct Part {
   }
 };
 
+// What a thread has seen: whether all elements of eliminated rows are small, and whether no pivot of rows that are
+// scaled to a main diagonal of 1 nearly cancels. If one does, solutions have to be verified.
+struct Pivots {
+  bool bounded = true, strong = true;
+};
+
 // ---- Separators --------------------------------------------------------------------------------------------------
 // Solves `count` rows, one for each lane, by parallel cyclic reduction; the unknowns before and after them remain.
 template <class T>
-__device__ Line<T> solve_in_warp(Row<T> row, int count, bool& bounded) {
+__device__ Line<T> solve_in_warp(Row<T> row, int count, Pivots& seen) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   T inverse = reciprocal(row.main), a = row.below * inverse, c = row.above * inverse, d = row.rhs * inverse;
-  bounded = bounded && (lane >= count || (nonzero(inverse) && small(a) && small(c)));
+  seen.bounded = seen.bounded && (lane >= count || (nonzero(inverse) && small(a) && small(c)));
 #pragma unroll
   for (int step = 1; step < 32; step *= 2) {
     if (step >= count) break;
@@ -206,7 +212,8 @@ __device__ Line<T> solve_in_warp(Row<T> row, int count, bool& bounded) {
     a = next_a * inverse;
     c = next_c * inverse;
     d = d * inverse;
-    bounded = bounded && (lane >= count || (small(a) && small(c)));
+    seen.bounded = seen.bounded && (lane >= count || (small(a) && small(c)));
+    seen.strong = seen.strong && (lane >= count || magnitude(main) >= kLeastPivot);
   }
   return {d, minus(a), minus(c)};
 }
@@ -220,10 +227,10 @@ struct Separators {  // in shared memory
 // The separator of this thread, given the separators before and at the end of the chunk. `closed`: the last separator
 // is not given, but solved for, too.
 template <class T>
-__device__ Line<T> solve_in_block(const Row<T>& row, bool closed, Separators<T>& shared, bool& bounded) {
+__device__ Line<T> solve_in_block(const Row<T>& row, bool closed, Separators<T>& shared, Pivots& seen) {
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int count = closed ? kWarps : kWarps - 1;
-  const Line<T> line = solve_in_warp(row, 31, bounded);
+  const Line<T> line = solve_in_warp(row, 31, seen);
   if (lane == 0) shared.first[warp] = line;
   if (lane == 30) shared.last[warp] = line;
   if (lane == 31) shared.rows[warp] = row;
@@ -232,7 +239,7 @@ __device__ Line<T> solve_in_block(const Row<T>& row, bool closed, Separators<T>&
     const int w = min(lane, kWarps - 1);
     const Line<T> after = w + 1 < kWarps ? shared.first[w + 1] : Line<T>{};
     const Row<T> outer = condensed(shared.rows[w], shared.last[w], after);
-    const Line<T> solved = solve_in_warp(outer, count, bounded);
+    const Line<T> solved = solve_in_warp(outer, count, seen);
     if (lane < count) shared.solved[lane] = solved;
   }
   __syncthreads();

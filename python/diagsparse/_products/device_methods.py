@@ -101,8 +101,15 @@ def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
     memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
     below, main, above = _three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
-    if factors is None:  # elements would grow without pivoting, or solutions would be inaccurate
-        return _pivoting_tridiagonal(a, members)
+    if factors is None:  # solutions would be inaccurate without pivoting
+        pivoting, with_cudss = _pivoting_tridiagonal(a, members), not isinstance(libraries.cudss(), Exception)
+        try:
+            require_regular(a, pivoting[0], "residual" if with_cudss else "finite")
+        except np.linalg.LinAlgError:
+            if not with_cudss:
+                raise
+            return _cudss(a, members)
+        return *pivoting[:2], ""
     copied = [d for d in (below, main, above) if not a._core.overlap(a._matrix.values, d)]  # the factors refer to them
     return factors.solve, factors.nbytes + sum(d.nbytes for d in copied), ""
 

@@ -5,10 +5,11 @@
 
 namespace diagsparse::cuda::tridiagonal {
 
-// Rows whose off-diagonal elements exceed this multiple of the pivot are not eliminated without pivoting. In diagonally
-// dominant matrices the multiple is at most 1.
+// Solutions have to be verified if off-diagonal elements of eliminated rows exceed this multiple of the pivot, which in
+// diagonally dominant matrices is at most 1; if a pivot is smaller than this, for rows with a main diagonal of 1; or if
+// both ends of a chunk are coupled by more than this, so that rounding errors pass through it.
 constexpr int kMostGrowth = 4;
-constexpr float kLeastPivot = 1.0f / 16, kLeastCoupling = 0x1p-20f;  // see Pivots, and join_chunks
+constexpr float kLeastPivot = 1.0f / 16, kLeastCoupling = 0x1p-20f;
 
 template <class T>
 __device__ T minus(T v) {

@@ -41,15 +41,6 @@ struct Ends {
   Row<T> separator;
 };
 
-// What the kernels report: not zero if elements grow; if solutions have to be verified.
-struct Report {
-  int grown, weak;
-};
-inline __device__ void report(const Pivots& seen, Report* to) {
-  if (!seen.bounded) to->grown = 1;
-  if (!seen.strong) to->weak = 1;
-}
-
 // Shared memory of a block.
 template <class T>
 struct Shared {
@@ -84,33 +75,32 @@ __device__ void read_part(Part<T>& p, const Diagonals<T>& a, const T* b, int64 b
 
 // The line of this thread's separator; `row` becomes its row in the system of the separators of the chunk.
 template <class T, bool factored>
-__device__ Line<T> solve_part(Part<T>& p, bool separate, Shared<T>& shared, Row<T>& row, Pivots& seen) {
-  seen.bounded = p.template eliminate<factored>();
+__device__ Line<T> solve_part(Part<T>& p, bool separate, Shared<T>& shared, Row<T>& row, bool& strong) {
+  strong = p.template eliminate<factored>();
   const Line<T> first = p.first_row();
-  seen.bounded = seen.bounded && (factored || (small(first.left) && small(first.right)));
+  strong = strong && (factored || (small(first.left) && small(first.right)));
   shared.first[threadIdx.x] = first;
   __syncthreads();
   const Line<T> after = threadIdx.x + 1 < kThreads ? shared.first[threadIdx.x + 1] : Line<T>{};
   if constexpr (factored) row.rhs = condensed(p.separator(), p.last_row(), after).rhs;
   else row = condensed(p.separator(), p.last_row(), after);
-  return solve_in_block(row, separate, shared.separators, seen);
+  return solve_in_block(row, separate, shared.separators, strong);
 }
 
 // b: nullptr for zeros. `keep` has null pointers if nothing is kept.
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
-    reduce_chunks(const Diagonals<T> a, const Chunks chunks, const T* b, const Kept<T> keep, Ends<T>* ends,
-                  Report* to_host) {
+    reduce_chunks(const Diagonals<T> a, const Chunks chunks, const T* b, const Kept<T> keep, Ends<T>* ends, int* weak) {
   Shared<T>& shared = shared_memory<T>();
   __shared__ Line<T> outer[2];  // the lines of the first and of the last separator inside of the chunk
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
   Part<T> p;
   read_part(p, a, b, base, chunks.rows, shared);
-  Pivots seen;
+  bool strong = true;
   Row<T> row;
-  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, seen);
-  report(seen, to_host);
+  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, strong);
+  if (!strong) *weak = 1;
   if (keep.pivots) {
     const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
     keep.separators[at] = row.below;
@@ -138,12 +128,12 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
 // that rounding errors pass through it, solutions have to be verified.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    join_chunks(const Ends<T>* ends, int64 count, T* lower, T* main, T* upper, T* rhs, Report* to_host) {
+    join_chunks(const Ends<T>* ends, int64 count, T* lower, T* main, T* upper, T* rhs, int* weak) {
   const int64 i = thread_index();
   if (i >= count) return;
   const Line<T> after = i + 1 < count ? ends[i + 1].first : Line<T>{};
   const Row<T> row = condensed(ends[i].separator, ends[i].last, after);
-  if (magnitude(ends[i].first.right) + magnitude(ends[i].last.left) > kLeastCoupling) to_host->weak = 1;
+  if (magnitude(ends[i].first.right) + magnitude(ends[i].last.left) > kLeastCoupling) *weak = 1;
   if (i > 0) lower[i - 1] = row.below;
   main[i] = row.main;
   if (i + 1 < count) upper[i] = row.above;
@@ -155,14 +145,14 @@ __global__ void __launch_bounds__(kBlock)
 template <class T, bool factored>
 __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     solve_chunks(const Diagonals<T> a, const Chunks chunks, const T* kept_separators, const T* b, int64 b_stride,
-                 int64 columns, const T* separators, T* x, int64 x_stride, Report* to_host) {
+                 int64 columns, const T* separators, T* x, int64 x_stride, int* weak) {
   Shared<T>& shared = shared_memory<T>();
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
   for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
     Part<T> p;
     read_part(p, a, b + column * b_stride, base, chunks.rows, shared);
-    Pivots seen;
+    bool strong = true;
     Row<T> row;
     if constexpr (factored) {
       const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
@@ -170,8 +160,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
       row.main = load_once(kept_separators + all + at);
       row.above = load_once(kept_separators + 2 * all + at);
     }
-    const Line<T> line = solve_part<T, factored>(p, chunks.separate, shared, row, seen);
-    if constexpr (!factored) report(seen, to_host);
+    const Line<T> line = solve_part<T, factored>(p, chunks.separate, shared, row, strong);
+    if constexpr (!factored)
+      if (!strong) *weak = 1;
     const T* given = separators ? separators + column * chunks.count + chunk : nullptr;
     const T before_chunk = given && chunk > 0 ? given[-1] : T{}, end_of_chunk = given ? *given : T{};
     const T own = line.constant + line.left * before_chunk + line.right * end_of_chunk;
@@ -201,9 +192,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
   if (t == 0) most = 0;
   Part<T> p;
   read_part(p, a, static_cast<const T*>(nullptr), base, chunks.rows, shared);
-  Pivots seen;
+  bool strong = true;
   Row<T> row;
-  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, seen);
+  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, strong);
   lines[t] = line;
   __syncthreads();
   const T zero{}, one = convert<T>(1);

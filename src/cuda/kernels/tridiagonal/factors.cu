@@ -50,16 +50,15 @@ int shared_bytes() {
 }
 
 template <class T>
-void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<T>& keep, Ends<T>* ends,
-            Report* to_host) {
+void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<T>& keep, Ends<T>* ends, int* weak) {
   launch_shared("tridiagonal_reduce_chunks", reduce_chunks<T>, grid(chunks), dim3(kThreads),
-                shared_bytes<T, reduce_chunks<T>>(), a, chunks, b, keep, ends, to_host);
+                shared_bytes<T, reduce_chunks<T>>(), a, chunks, b, keep, ends, weak);
 }
 
 template <class T>
-void join(const Ends<T>* ends, const Chunks& chunks, const Matrix& next, T* rhs, Report* to_host) {
+void join(const Ends<T>* ends, const Chunks& chunks, const Matrix& next, T* rhs, int* weak) {
   launch("tridiagonal_join_chunks", join_chunks<T>, blocks(chunks.count), dim3(kBlock), ends, chunks.count,
-         data<T>(next.lower), data<T>(next.main), data<T>(next.upper), rhs, to_host);
+         data<T>(next.lower), data<T>(next.main), data<T>(next.upper), rhs, weak);
 }
 
 }  // namespace
@@ -72,7 +71,7 @@ struct Factors::Level {
 
   // Launches the elimination, and returns the system of the separators, if there is one.
   template <class T>
-  std::optional<Matrix> eliminate(Report* to_host) {
+  std::optional<Matrix> eliminate(int* weak) {
     const int64 n = a.n;
     chunks = chunks_of<T>(n, a.block);
     pivots = Array::empty(a.main.dtype, {n});
@@ -80,13 +79,13 @@ struct Factors::Level {
     separators = Array::empty(a.main.dtype, {3 * kThreads * chunks.count});
     const Kept<T> keep{data<T>(pivots), data<T>(above), data<T>(separators)};
     if (chunks.separate) {
-      reduce<T>(diagonals<T>(a), chunks, nullptr, keep, nullptr, to_host);
+      reduce<T>(diagonals<T>(a), chunks, nullptr, keep, nullptr, weak);
       return std::nullopt;
     }
     const Scratch<Ends<T>> ends(chunks.count);
-    reduce<T>(diagonals<T>(a), chunks, nullptr, keep, ends.get(), to_host);
+    reduce<T>(diagonals<T>(a), chunks, nullptr, keep, ends.get(), weak);
     Matrix next = empty_matrix(a.main.dtype, chunks.count);
-    join<T>(ends.get(), chunks, next, nullptr, to_host);
+    join<T>(ends.get(), chunks, next, nullptr, weak);
     return next;
   }
 
@@ -115,7 +114,7 @@ struct Factors::Level {
     const Diagonals<T> factors{data<T>(a.lower), data<T>(pivots), data<T>(above), b.rows};
     launch_shared("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads),
                   shared_bytes<T, solve_chunks<T, true>>(), factors, chunks, data<T>(separators), b.as<const T>(),
-                  b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<Report*>(nullptr));
+                  b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<int*>(nullptr));
   }
 
   std::vector<const Array*> arrays() const { return {&pivots, &above, &separators, &weights}; }
@@ -127,28 +126,25 @@ std::optional<Factors> Factors::of(const Matrix& a) {
   return with_value_type(a.main.dtype, [&](auto zero) -> std::optional<Factors> {
     using T = decltype(zero);
     constexpr int kMostLevels = 16;
-    const Scratch<Report> to_host(1);
-    const Scratch<int> needed(kMostLevels);  // the weights that each level needs
-    CUDA_CALL(cudaMemsetAsync(to_host.get(), 0, sizeof(Report), stream()));
-    CUDA_CALL(cudaMemsetAsync(needed.get(), 0, kMostLevels * sizeof(int), stream()));
+    const Scratch<int> counters(kMostLevels + 1);  // the weights that each level needs; whether solutions are verified
+    int *const needed = counters.get(), *const weak = needed + kMostLevels;
+    CUDA_CALL(cudaMemsetAsync(needed, 0, (kMostLevels + 1) * sizeof(int), stream()));
     std::vector<std::shared_ptr<Level>> levels;
     for (std::optional<Matrix> next = a; next;) {
       levels.push_back(std::make_shared<Level>());
       levels.back()->a = *next;
-      next = levels.back()->eliminate<T>(to_host.get());
-      if (next) levels.back()->weigh<T>(kFewWeights, needed.get() + levels.size() - 1);
+      next = levels.back()->eliminate<T>(weak);
+      if (next) levels.back()->weigh<T>(kFewWeights, needed + levels.size() - 1);
     }
-    const Report report = download(static_cast<const Report*>(to_host.get()), 1).front();
-    if (report.grown != 0) return std::nullopt;
-    const std::vector<int> counts = download(static_cast<const int*>(needed.get()), kMostLevels);
+    const std::vector<int> counts = download(static_cast<const int*>(needed), kMostLevels + 1);
     for (std::size_t l = 0; l < levels.size(); ++l) {
       constexpr int64 all = kChunk<T> - 1;
       const int64 count = std::min(all, ceil_div(counts[l], 32) * 32);
-      if (count > 0) levels[l]->weigh<T>(static_cast<int>(count), needed.get());
+      if (count > 0) levels[l]->weigh<T>(static_cast<int>(count), needed);
       if (l > 0) levels[l]->a.main = levels[l]->a.upper = Array();  // not needed any more
     }
     result.levels_.assign(levels.begin(), levels.end());
-    if (report.weak != 0 && !result.verify<T>()) return std::nullopt;
+    if (counts.back() != 0 && !result.verify<T>()) return std::nullopt;
     return result;
   });
 }
@@ -218,35 +214,34 @@ namespace {
 
 // Solves on one level and on those above it. b and x have one column; the elements of b are contiguous.
 template <class T>
-void solve_level(const Matrix& a, const T* b, T* x, Report* to_host) {
+void solve_level(const Matrix& a, const T* b, T* x, int* weak) {
   const Diagonals<T> matrix = diagonals<T>(a);
   const Chunks chunks = chunks_of<T>(matrix.n, a.block);
   Array separators;
   if (!chunks.separate) {
     separators = Array::empty(a.main.dtype, {chunks.count});
     const Scratch<Ends<T>> ends(chunks.count);
-    reduce<T>(matrix, chunks, b, {}, ends.get(), to_host);
+    reduce<T>(matrix, chunks, b, {}, ends.get(), weak);
     const Matrix next = empty_matrix(a.main.dtype, chunks.count);
-    join<T>(ends.get(), chunks, next, data<T>(separators), to_host);
-    solve_level<T>(next, data<T>(separators), data<T>(separators), to_host);
+    join<T>(ends.get(), chunks, next, data<T>(separators), weak);
+    solve_level<T>(next, data<T>(separators), data<T>(separators), weak);
   }
   launch_shared("tridiagonal_solve_chunks", solve_chunks<T, false>, grid(chunks), dim3(kThreads),
                 shared_bytes<T, solve_chunks<T, false>>(), matrix, chunks, static_cast<const T*>(nullptr), b, int64{0},
-                int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0}, to_host);
+                int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0}, weak);
 }
 
 }  // namespace
 
 bool solve_once(const Matrix& a, const Dense& b, const Dense& x) {
   if (b.rows == 0) return true;
-  const Scratch<Report> to_host(1);
-  CUDA_CALL(cudaMemsetAsync(to_host.get(), 0, sizeof(Report), stream()));
+  const Scratch<int> weak(1);
+  CUDA_CALL(cudaMemsetAsync(weak.get(), 0, sizeof(int), stream()));
   return with_value_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    solve_level<T>(a, b.as<const T>(), x.as<T>(), to_host.get());
-    const Report report = download(static_cast<const Report*>(to_host.get()), 1).front();
-    if (report.grown != 0) return false;
-    return report.weak == 0 || backward_error<T>(diagonals<T>(a), b.as<const T>(), x.as<const T>()) <= kMostError<T>;
+    solve_level<T>(a, b.as<const T>(), x.as<T>(), weak.get());
+    if (download(static_cast<const int*>(weak.get()), 1).front() == 0) return true;
+    return backward_error<T>(diagonals<T>(a), b.as<const T>(), x.as<const T>()) <= kMostError<T>;
   });
 }
 

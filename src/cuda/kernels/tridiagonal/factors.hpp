@@ -37,7 +37,7 @@ class Factors {
   std::vector<std::shared_ptr<const Level>> levels_;  // each is the system of the separators of the one before
 };
 
-// The same for one right-hand side, without storing factors; false if the elements grow, or x is not accurate.
+// The same for one right-hand side, without storing factors; false if x is not accurate.
 bool solve_once(const Matrix& a, const Dense& b, const Dense& x);
 
 }  // namespace diagsparse::cuda::tridiagonal

@@ -7,7 +7,7 @@
 //
 // A thread processes a part of kRows neighbouring rows. The interior ones depend only on the separators before and
 // after them. What remains is a tridiagonal system of the separators, which the threads solve by parallel cyclic
-// reduction with shuffles. There is no pivoting: `bounded` is false if an element of the eliminated rows is large.
+// reduction with shuffles. There is no pivoting: `strong` becomes false where a pivot is small.
 //
 // All rows of a chunk are copied to shared memory at once, by asynchronous copies, which need no registers. There is
 // one element of padding for each part, which avoids bank conflicts.
@@ -146,7 +146,7 @@ struct Part {
   // `factored`: main has the inverse pivots, and `above` is already divided by the pivots.
   template <bool factored>
   __device__ bool eliminate() {
-    bool bounded = true;
+    bool strong = true;
 #pragma unroll
     for (int k = 0; k <= last; ++k) {
       if constexpr (!factored) {
@@ -155,9 +155,9 @@ struct Part {
       }
       rhs[k] = (k > 0 ? less_product(rhs[k], below[k], rhs[k - 1]) : rhs[k]) * main[k];
       left[k] = minus((k > 0 ? below[k] * left[k - 1] : below[k]) * main[k]);
-      if constexpr (!factored) bounded = bounded && nonzero(main[k]) && small(above[k]) && small(left[k]);
+      if constexpr (!factored) strong = strong && nonzero(main[k]) && small(above[k]) && small(left[k]);
     }
-    return bounded;
+    return strong;
   }
   __device__ Line<T> last_row() const { return {rhs[last], left[last], minus(above[last])}; }
   __device__ Line<T> first_row() const {
@@ -179,19 +179,13 @@ struct Part {
   }
 };
 
-// What a thread has seen: whether all elements of eliminated rows are small, and whether no pivot of rows that are
-// scaled to a main diagonal of 1 nearly cancels. If one does, solutions have to be verified.
-struct Pivots {
-  bool bounded = true, strong = true;
-};
-
 // ---- Separators --------------------------------------------------------------------------------------------------
 // Solves `count` rows, one for each lane, by parallel cyclic reduction; the unknowns before and after them remain.
 template <class T>
-__device__ Line<T> solve_in_warp(Row<T> row, int count, Pivots& seen) {
+__device__ Line<T> solve_in_warp(Row<T> row, int count, bool& strong) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   T inverse = reciprocal(row.main), a = row.below * inverse, c = row.above * inverse, d = row.rhs * inverse;
-  seen.bounded = seen.bounded && (lane >= count || (nonzero(inverse) && small(a) && small(c)));
+  strong = strong && (lane >= count || (nonzero(inverse) && small(a) && small(c)));
 #pragma unroll
   for (int step = 1; step < 32; step *= 2) {
     if (step >= count) break;
@@ -212,8 +206,7 @@ __device__ Line<T> solve_in_warp(Row<T> row, int count, Pivots& seen) {
     a = next_a * inverse;
     c = next_c * inverse;
     d = d * inverse;
-    seen.bounded = seen.bounded && (lane >= count || (small(a) && small(c)));
-    seen.strong = seen.strong && (lane >= count || magnitude(main) >= kLeastPivot);
+    strong = strong && (lane >= count || (magnitude(main) >= kLeastPivot && small(a) && small(c)));
   }
   return {d, minus(a), minus(c)};
 }
@@ -227,10 +220,10 @@ struct Separators {  // in shared memory
 // The separator of this thread, given the separators before and at the end of the chunk. `closed`: the last separator
 // is not given, but solved for, too.
 template <class T>
-__device__ Line<T> solve_in_block(const Row<T>& row, bool closed, Separators<T>& shared, Pivots& seen) {
+__device__ Line<T> solve_in_block(const Row<T>& row, bool closed, Separators<T>& shared, bool& strong) {
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
   const int count = closed ? kWarps : kWarps - 1;
-  const Line<T> line = solve_in_warp(row, 31, seen);
+  const Line<T> line = solve_in_warp(row, 31, strong);
   if (lane == 0) shared.first[warp] = line;
   if (lane == 30) shared.last[warp] = line;
   if (lane == 31) shared.rows[warp] = row;
@@ -239,7 +232,7 @@ __device__ Line<T> solve_in_block(const Row<T>& row, bool closed, Separators<T>&
     const int w = min(lane, kWarps - 1);
     const Line<T> after = w + 1 < kWarps ? shared.first[w + 1] : Line<T>{};
     const Row<T> outer = condensed(shared.rows[w], shared.last[w], after);
-    const Line<T> solved = solve_in_warp(outer, count, seen);
+    const Line<T> solved = solve_in_warp(outer, count, strong);
     if (lane < count) shared.solved[lane] = solved;
   }
   __syncthreads();

@@ -97,7 +97,7 @@ def _three_diagonals(a: SparseArray) -> tuple[Any, Any, Any]:
 
 
 def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
-    values = 4 * a.shape[0]  # 3.4 for each row, or 5.4 if the inverse does not decay
+    values = 4 * a.shape[0]  # 2.6 for each row, or 4.4 if the inverse does not decay
     memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
     below, main, above = _three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))

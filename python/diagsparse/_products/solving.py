@@ -53,8 +53,8 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     On the CPU, the factors of a band with `kl` diagonals below the main one and `ku` above have ``n (2 kl + ku + 1)``
     values, and need about ``2 n kl (kl + ku)`` multiply-adds; a solve needs ``2 n (2 kl + ku)``.
 
-    On a GPU, the factors of a tridiagonal matrix have 3.4 to 5.4 n values; they are computed without pivoting if this is
-    accurate, else cuSPARSE pivots. There and in "pentadiagonal", every solve repeats the elimination.
+    On a GPU, a tridiagonal matrix and its factors have 5.6 to 7.4 n values. They are computed without pivoting if this
+    is accurate, else cuSPARSE pivots. There and in "pentadiagonal", every solve repeats the elimination.
 
     The members of a batch are factored as one block diagonal matrix.
 

@@ -24,6 +24,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
     "many": ["_products.chains", "_products.batches"],
     "solve": [
         "_products.solving",
+        "_products.cholesky",
         "_products.triangular",
         "_products.incomplete",
         "_products.block_jacobi",

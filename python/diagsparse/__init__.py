@@ -24,6 +24,7 @@ from ._multigrid.setup import multigrid
 from ._products.batches import batch_array
 from ._products.block_jacobi import block_jacobi
 from ._products.chains import chebyshev_multiply, power_multiply, recurrence_multiply
+from ._products.cholesky import cholesky_banded
 from ._products.forecasts import forecast, memory_report
 from ._products.incomplete import ic0, ilu0
 from ._products.kron import kron
@@ -43,9 +44,9 @@ _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 
 __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
-    "block_diag", "block_jacobi", "chebyshev_multiply", "commutator", "compare", "cuda_available", "diags", "eye",
-    "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0", "ilu0", "issparse", "kron",
-    "matmul", "memory_report", "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend",
-    "recurrence_multiply", "reordered", "set_memory_pool", "set_num_threads", "show_config", "solve",
-    "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
+    "block_diag", "block_jacobi", "chebyshev_multiply", "cholesky_banded", "commutator", "compare", "cuda_available",
+    "diags", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0", "ilu0",
+    "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply",
+    "read", "recommend", "recurrence_multiply", "reordered", "set_memory_pool", "set_num_threads", "show_config",
+    "solve", "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from solutions import like
 
 import diagsparse as ds
 from diagsparse._multigrid.solver import Multigrid
-from diagsparse._products import device_factors, host_factors
+from diagsparse._products import device_methods, host_factors
 from diagsparse._solving import methods
 from diagsparse._solving.errors import System
 from diagsparse._solving.report import SolveReport
@@ -315,5 +315,5 @@ def test_nothing_to_solve():
 
 
 def test_all_methods_of_factorized_are_ranked():
-    for device, module in (("cpu", host_factors), ("cuda", device_factors)):
+    for device, module in (("cpu", host_factors), ("cuda", device_methods)):
         assert set(module.METHODS) <= set(methods.names(device))

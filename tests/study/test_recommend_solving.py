@@ -42,7 +42,7 @@ def test_nothing_is_solved(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("solved")
 
-    monkeypatch.setattr("diagsparse._solving.methods.factorized", refuse)
+    monkeypatch.setattr("diagsparse._solving.methods.factors", refuse)
     monkeypatch.setattr("diagsparse._solving.methods.multigrid", refuse)
     monkeypatch.setattr("diagsparse._solving.incomplete.spilu", refuse)
     for A in (JUMPS, ds.gallery.tridiagonal(50), ds.hm_array((0, 0)), np.eye(5)):

@@ -48,12 +48,18 @@ def three_axes(shape: Sequence[int], one: int = 1) -> tuple[int, int, int]:
 
 def coefficients(A: SparseArray, shape: Sequence[int]) -> Coefficients | None:
     """Return the coefficients of a grid, or None if A couples points that are not neighbours."""
-    backend, size = A._backend, three_axes(shape)
-    n, offsets = prod(size), sorted(int(k) for k in A.offsets)
-    steps = _candidates(offsets, size)
+    size, offsets = three_axes(shape), {int(k) for k in A.offsets}
+    usual, all_steps = (_candidates(offsets, size, around) for around in (False, True))
+    found = _placed(A, size, usual)
+    return _placed(A, size, all_steps) if found is None and all_steps != usual else found
+
+
+def _placed(A: SparseArray, size: tuple[int, int, int], steps: list[Step]) -> Coefficients | None:
+    """Return the coefficients if all elements of A couple points by one of these steps."""
+    backend, n = A._backend, prod(size)
     grid = backend.core.Grid(size, (False,) * 3, (False,) * 3, steps)
     values, periodic = arrays.zeros(backend, (len(steps), n), "float64"), [False] * 3
-    for offset in offsets if n else ():
+    for offset in map(int, A.offsets) if n else ():
         diagonal = A._core.diagonal(A._matrix, A._op, offset)
         fits, around = grid.place(offset, arrays.in_dtype(diagonal, "float64"), values)
         if not fits:
@@ -67,18 +73,20 @@ def coefficients(A: SparseArray, shape: Sequence[int]) -> Coefficients | None:
     return Coefficients(size, tuple(periodic), [steps[i] for i in used], kept, statistics)
 
 
-def _candidates(offsets: Sequence[int], size: tuple[int, int, int]) -> list[Step]:
-    """Return the steps whose diagonals have these offsets, and the center."""
-    known = set(offsets)
-    return [
-        (z, y, x)
-        for z, y, x in product((-1, 0, 1), repeat=3)
-        if (z, y, x) == CENTER
-        or (
-            (z * size[1] + y) * size[2] + x in known
-            and all(n > 1 or not s for s, n in zip((z, y, x), size, strict=True))
-        )
-    ]
+def _candidates(offsets: set[int], size: tuple[int, int, int], around: bool) -> list[Step]:
+    """Return the steps that elements with these offsets may be, and the center.
+
+    `around`: also steps that are taken over the ends of axes only, as where each line of a grid continues in the next.
+    """
+    strides, found = (size[1] * size[2], size[2], 1), {CENTER}
+    for z, y, x in product((-1, 0, 1), repeat=3):
+        step = (z, y, x)
+        if any(s and n < 2 for s, n in zip(step, size, strict=True)):
+            continue
+        ways = [(s, s - s * n) if s and n > 2 and around else (s,) for s, n in zip(step, size, strict=True)]
+        if any(sum(map(int.__mul__, way, strides)) in offsets for way in product(*ways)):
+            found.add(step)
+    return sorted(found)
 
 
 def shapes(A: SparseArray) -> Iterator[tuple[int, ...]]:

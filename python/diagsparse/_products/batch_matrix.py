@@ -16,21 +16,27 @@ from .batches import batch_array
 
 def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
     """Return the block diagonal matrix of the members of a batch, in dia."""
-    (m, n), count, backend, dtype = batch.shape, batch.count, batch._backend, batch.dtype
+    n, count, backend, dtype = batch.shape[1], batch.count, batch._backend, batch.dtype
     rows, order = batch._matrix.values, count * n
-    offsets = [int(k) for k in batch.offsets if -m < k < n and order]
+    starts = diagonal_starts(batch) if order else {}
+    offsets = list(starts)
     memory.require_free(len(offsets) * order * dtype.itemsize, f"{who}: {count} members as one matrix", backend)
     if backend is CPU:
         data = np.zeros((len(offsets), order), dtype)
     else:
         data = backend.core.empty((len(offsets), order), dtype.name, backend.index)
         data.fill(0)
-    positions = _value_positions(batch)
     for i, k in enumerate(offsets):
         shape = count, n - abs(k)
         into = _window(backend, data, i * order + max(0, -k), shape, n)
-        _assign(into, _window(backend, rows, int(positions.diagonal(k)[0].real), shape, rows.shape[1]))
+        _assign(into, _window(backend, rows, starts[k], shape, rows.shape[1]))
     return format_named("dia").array((data, offsets), shape=(order, order), align="row")
+
+
+def diagonal_starts(batch: batch_array) -> dict[int, int]:
+    """Return the offset of each diagonal, and the position of its first element among the values of a member."""
+    (m, n), positions = batch.shape, _value_positions(batch)
+    return {int(k): int(positions.diagonal(int(k))[0].real) for k in batch.offsets if -m < k < n}
 
 
 def _value_positions(batch: batch_array) -> SparseArray:

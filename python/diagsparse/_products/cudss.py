@@ -63,10 +63,11 @@ class Cudss:
         self.replaced_pivots = bool(self._read(cudss.DataParam.NPIVOTS))
         self.nbytes = self._read(cudss.DataParam.LU_NNZ) * (csr.dtype.itemsize + index.itemsize)
 
-    def solve(self, x: Any) -> None:
-        """Overwrite right-hand sides, the columns of a `DeviceArray` in F order, with the solutions."""
-        b = self._a._core.empty(x.shape, x.dtype.name, x.device, "F")
-        b.assign(x)
+    def solve(self, b: Any, x: Any) -> None:
+        """Write the solutions for `b` to `x`: columns of `DeviceArray`s in F order; `x` may be `b`."""
+        if x is b:
+            b = self._a._core.empty(x.shape, x.dtype.name, x.device, "F")
+            b.assign(x)
         self._execute(self._cudss.Phase.SOLVE, x, b)
 
     def _created(self, result: Any, destroy: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 
-_WITH_DIAGONALS = ("dia", "hm", "cdm", "csr", "csc")
+WITH_DIAGONALS = ("dia", "hm", "cdm", "csr", "csc")  #: formats whose diagonals are read as they are stored
 
 
 def filled(core: Any, like: Any, shape: tuple[int, ...], value: int) -> Any:
@@ -19,7 +19,7 @@ def filled(core: Any, like: Any, shape: tuple[int, ...], value: int) -> Any:
 
 def by_rows(a: SparseArray, k: int, rows: int) -> Any:
     """Return the elements (i, i + k) by i, for the matrix extended to `rows` rows by those of the identity."""
-    a = a if a.format in _WITH_DIAGONALS else convert(a, "csr")
+    a = a if a.format in WITH_DIAGONALS else convert(a, "csr")
     diagonal = a._core.diagonal(a._matrix, a._op, k)
     result = filled(a._core, diagonal, (rows,), int(k == 0))
     first = max(0, -k)

@@ -21,6 +21,7 @@ from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_matrix, host_factors
 from .batches import batch_array
+from .host_cholesky import NotPositiveDefinite
 from .substitution import Singular
 
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
@@ -38,8 +39,8 @@ class _Solver:
     _members: int | None = None  # number of members of a batch
     _op: int = 0  # the bits of the view that is solved with
 
-    def _factor(self, a: SparseArray, sigma: complex, method: str | None) -> None:
-        """Factor ``a - sigma I``."""
+    def _factor(self, a: SparseArray, sigma: complex, method: str | None, once: bool) -> None:
+        """Factor ``a - sigma I``; `once`: for a single solve."""
         began = time.perf_counter()
         self.sigma, self._backend = sigma, a._backend
         blocks = max(1, self._members or 1)
@@ -48,8 +49,11 @@ class _Solver:
         with self._naming_singular("factorized:"):
             if a._backend is CPU:
                 self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
+                self.method = self._factors.method
             else:
-                self._factors = _methods(a._backend).DeviceFactors(a, sigma, self.method, blocks)
+                from .device_factors import DeviceFactors  # imported at its first use
+
+                self._factors = DeviceFactors(a, sigma, self.method, blocks, once)
         self.seconds = time.perf_counter() - began
 
     @contextmanager
@@ -57,6 +61,12 @@ class _Solver:
         """Make errors of singular matrices name the matrix and the pivot."""
         try:
             yield
+        except NotPositiveDefinite as error:
+            member, minor = divmod(error.order - 1, max(1, self.shape[0]))
+            what = f"leading minor of order {minor + 1}" + f" of member {member}" * (self._members is not None)
+            raise np.linalg.LinAlgError(
+                f"{who} A{_shift(self.sigma)} is not positive definite: the {what} is not positive"
+            ) from None
         except Singular as error:
             member, row = divmod(error.row, max(1, self.shape[0]))
             what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
@@ -106,7 +116,8 @@ class _Solver:
 
     def _solved(self, b: Any, trans: str) -> Any:
         if self._backend is not CPU:
-            return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
+            with self._naming_singular("solve:"):
+                return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
         owners.refuse_gpu_array(b, self._backend, "solve", "b")
         given = as_numpy(b, "solve")
         shape = self._fitted(given.shape)
@@ -159,10 +170,10 @@ class Factorization(_Solver, LinearOperator):
         Time of the factorization.
     """
 
-    def __init__(self, a: SparseArray, sigma: complex, method: str | None) -> None:
+    def __init__(self, a: SparseArray, sigma: complex, method: str | None, once: bool = False) -> None:
         dtype = np.result_type(a.dtype, np.complex64) if np.iscomplexobj(sigma) else a.dtype
         super().__init__(dtype, a.shape)
-        self._factor(a.astype(dtype, copy=False), sigma, method)
+        self._factor(a.astype(dtype, copy=False), sigma, method, once)
 
     def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if len(shape) not in (1, 2) or shape[0] != self.shape[0]:
@@ -218,12 +229,19 @@ class BatchFactorization(_Solver):
     `shape` is that of each member, and `count`, the number of members.
     """
 
-    def __init__(self, batch: batch_array, sigma: complex, method: str | None) -> None:
+    def __init__(self, batch: batch_array, sigma: complex, method: str | None, once: bool = False) -> None:
         self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
         self.shape, self.count = batch.shape, batch.count
         self._members = batch.count
+        if once and batch._backend is not CPU:
+            from . import device_batches  # imported at its first use
+
+            if device_batches.suits(batch, sigma, method):
+                self._factors, self._backend = device_batches.BatchInPlace(batch), batch._backend
+                self.method, self.sigma, self.seconds = self._factors.method, sigma, 0.0
+                return
         rhs = batch_matrix.on_the_diagonal(batch, "factorized")
-        self._factor(rhs.astype(self.dtype, copy=False), sigma, method)
+        self._factor(rhs.astype(self.dtype, copy=False), sigma, method, once)
 
     __array_ufunc__ = None  # so that `b @ F` raises TypeError
 
@@ -280,14 +298,16 @@ def _methods(backend: Backend) -> Any:
     """Return the module with the methods of a device; that of a GPU is imported at its first use."""
     if backend is CPU:
         return host_factors
-    from . import device_factors
+    from . import device_methods
 
-    return device_factors
+    return device_methods
 
 
 def reach(a: SparseArray) -> tuple[int, int]:
     """Return the largest distances of nonzero diagonals below and above the main one."""
-    offsets = a._summary().offsets[a._summary().fill > 0]
+    offsets = a._summary().offsets
+    if a._backend is CPU or abs(offsets).max(initial=0) > 1:  # counting nonzeros takes as long as a tridiagonal solve
+        offsets = offsets[a._summary().fill > 0]
     return int(-min(offsets.min(initial=0), 0)), int(max(offsets.max(initial=0), 0))
 
 
@@ -296,7 +316,7 @@ def default_method(a: SparseArray, below: int, above: int, members: int) -> str:
     if is_triangular(below, above) and max(below, above) > 0:
         return "triangular"
     methods, needed = _methods(a._backend), _first_that_fits(a, below, above)
-    return methods.chosen(a, below, above, needed) if a._backend is CPU else methods.chosen(members, needed)
+    return methods.chosen(a, below, above, needed, members)
 
 
 def is_triangular(below: int, above: int) -> bool:

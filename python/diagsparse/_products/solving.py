@@ -10,6 +10,7 @@ from .._matrix.convert import unpacked
 from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
 from .batches import batch_array
+from .cholesky import CholeskyFactorization
 from .factors import BatchFactorization, Factorization
 
 
@@ -25,8 +26,10 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     method : str, optional
         The default is "diagonal" or "triangular" for such matrices (see `solve_triangular`), and otherwise depends on
         the bandwidth. On the CPU it is LAPACK's "tridiagonal", "banded" or "dense" if the band is narrow or mostly
-        filled, else SciPy's "superlu". On a GPU it is cuSPARSE's "tridiagonal" or "pentadiagonal", else NVIDIA's
-        "cudss" (install the extra `cudss`).
+        filled, "cyclic" for a band with entries in two corners, "woodbury" for `qband` matrices of a band and a few
+        rows, else SciPy's "superlu". "cholesky" is for positive definite bands, see `cholesky_banded`. On a GPU it is
+        "tridiagonal", "cyclic" if the band is tridiagonal, cuSPARSE's "pentadiagonal", else NVIDIA's "cudss" (install
+        the extra `cudss`).
 
     Returns
     -------
@@ -39,7 +42,7 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     ValueError
         If the matrix is not square, or `method` does not support it; on the CPU also for values that are not finite.
     numpy.linalg.LinAlgError
-        If the matrix is singular; on a GPU also for values that are not finite.
+        If the matrix is singular, or for "cholesky" not positive definite; on a GPU also if values are not finite.
     ImportError
         On a GPU, if cuDSS is needed but not installed.
     MemoryError
@@ -48,8 +51,10 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     Notes
     -----
     On the CPU, the factors of a band with `kl` diagonals below the main one and `ku` above have ``n (2 kl + ku + 1)``
-    values, and need about ``2 n kl (kl + ku)`` multiply-adds; a solve needs ``2 n (2 kl + ku)``. On a GPU, only the
-    diagonals of a band of 3 or 5 are stored, and every solve repeats the elimination.
+    values, and need about ``2 n kl (kl + ku)`` multiply-adds; a solve needs ``2 n (2 kl + ku)``.
+
+    On a GPU, a tridiagonal matrix and its factors have 5.6 to 7.4 n values. They are computed without pivoting if this
+    is accurate, else cuSPARSE pivots. There and in "pentadiagonal", every solve repeats the elimination.
 
     The members of a batch are factored as one block diagonal matrix.
 
@@ -66,14 +71,20 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     >>> eigsh(A, k=1, sigma=0, OPinv=F)[0].round(6)
     array([0.000967])
     """
+    return factors(A, sigma, method, once=False)
+
+
+def factors(A: Any, sigma: complex, method: str | None, once: bool) -> Factorization | BatchFactorization:
+    """Return what `factorized` does; for a single solve, `once`, without a copy of A where that is possible."""
     a = A if isinstance(A, batch_array) else require_sparse(A, "factorized", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"factorized: A is {a!r}; expected a square matrix")
     if not is_scalar(sigma) or not _fits(sigma, a.dtype):
         raise ValueError(f"factorized: sigma={sigma!r}: expected a finite number that {a.dtype} holds")
     if isinstance(a, batch_array):
-        return BatchFactorization(a, sigma, method)
-    return Factorization(unpacked(a), sigma, method)
+        return BatchFactorization(a, sigma, method, once)
+    kind = CholeskyFactorization if method == "cholesky" else Factorization
+    return kind(unpacked(a), sigma, method, once)
 
 
 def _fits(sigma: complex, dtype: np.dtype) -> bool:

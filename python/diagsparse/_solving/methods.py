@@ -16,7 +16,7 @@ from .._backends import libraries
 from .._backends.memory import human
 from .._multigrid.setup import multigrid
 from .._products.factors import is_triangular
-from .._products.solving import factorized
+from .._products.solving import factors
 from .._show.columns import percent
 from .._show.display import sides
 from . import incomplete
@@ -76,7 +76,7 @@ def _factors(method: str | None) -> Callable[[Any], Solver]:
     """Return a function that factors a matrix or a batch."""
 
     def prepare(A: Any) -> Solver:
-        solve = factorized(A, method=method).solve
+        solve = factors(A, 0, method, once=True).solve
         return lambda b, reduction: solve(b)
 
     return prepare
@@ -110,6 +110,30 @@ def _diagonal(problem: Problem) -> Cost:
 def _tridiagonal(problem: Problem) -> Cost:
     seconds = 3e-8 * problem.n if problem.on_cpu else 1e-3 + 2e-10 * problem.n
     return _elimination(problem, 4 * problem.n, problem.n, 10.0 * problem.n, seconds)
+
+
+def _no_definite_band(problem: Problem) -> str:
+    if problem.direct not in ("tridiagonal", "banded"):
+        return "A is no narrow band"
+    if not problem.symmetric:
+        return "A is not symmetric"
+    return "" if problem.positive_diagonal else "the main diagonal of A is not positive"
+
+
+def _cholesky(problem: Problem) -> Cost:
+    below, _ = problem.reach
+    operations = problem.n * (below + 1.0) ** 2
+    return _elimination(problem, problem.n * (below + 1), 0, operations, 1e-7 * problem.n + 3e-10 * operations)
+
+
+def _only(method: str, what: str) -> Callable[[Problem], str]:
+    """Return the test for methods that `factorized` chooses where they suit a matrix."""
+    return lambda problem: "" if problem.direct == method else f"A is no {what}"
+
+
+def _corrected(problem: Problem) -> Cost:
+    cost = _banded(problem) if problem.on_cpu else _tridiagonal(problem)
+    return cost._replace(seconds=2 * cost.seconds)
 
 
 def _no_triangle(problem: Problem) -> str:
@@ -262,6 +286,15 @@ METHODS = {method.name: method for method in (
            _of_reach, _factors("tridiagonal"), pivoting=("cpu",)),
     Method("triangular", ("cpu", "cuda"), _no_triangle, _triangular,
            lambda problem: "A is triangular, and needs no factors.", _factors("triangular"), pivoting=()),
+    Method("cyclic", ("cpu", "cuda"), _only("cyclic", "band with entries in two corners"), _corrected,
+           lambda problem: "A is a band with entries in two corners, by which its factors are corrected.",
+           _factors("cyclic")),
+    Method("cholesky", ("cpu",), _no_definite_band, _cholesky,
+           lambda problem: "A is a symmetric band. If it is positive definite, it needs half of the factors.",
+           _factors("cholesky"), pivoting=()),
+    Method("woodbury", ("cpu",), _only("woodbury", "quasi-band of a narrow band and a few rows"), _corrected,
+           lambda problem: "A is a narrow band with a few other rows, by which its factors are corrected.",
+           _factors("woodbury")),
     Method("pentadiagonal", ("cuda",), _within(2), _pentadiagonal,
            _of_reach, _factors("pentadiagonal")),
     Method("banded", ("cpu",), _any, _banded, _of_band, _factors("banded")),

@@ -8,6 +8,13 @@
 
 namespace diagsparse::cuda {
 
+// An array, whose memory stays valid until the work on this stream is done.
+inline Array array_in_use(const DeviceArray& a) {
+  const Array array = a.array();
+  used_on_this_stream(array);
+  return array;
+}
+
 // A view of any object that supports either; `stream` is the one before whose work it has to be ready (None: no
 // synchronization).
 DeviceArray import_array(pybind11::handle object, pybind11::object stream);

@@ -22,15 +22,10 @@ using multigrid::Grid;
 using multigrid::Lines;
 using multigrid::Plane;
 
-// An array, whose memory stays valid until the work on this stream is done.
-Array kept(const DeviceArray& a) {
-  const Array array = a.array();
-  used_on_this_stream(array);
-  return array;
-}
+// The memory of an array of a known type.
 template <class T>
 T* memory_of(const DeviceArray& a) {
-  const Array array = kept(a);
+  const Array array = array_in_use(a);
   if (a.dtype != dtype_of<std::remove_const_t<T>>()) throw py::type_error("an array has another type than expected");
   return static_cast<T*>(array.data);
 }
@@ -218,12 +213,12 @@ void bind_plane(py::module_& m) {
       .def("load",
            [](const Plane& p, Arrays flat) {
              const Entry entry(flat.device);
-             p.load(kept(flat));
+             p.load(array_in_use(flat));
            })
       .def("unload",
            [](const Plane& p, Arrays flat) {
              const Entry entry(flat.device);
-             p.unload(kept(flat));
+             p.unload(array_in_use(flat));
            })
       .def("descend",
            [](const Plane& p, const Plane& below) {
@@ -233,7 +228,7 @@ void bind_plane(py::module_& m) {
       .def("descend",
            [](const Plane& p, Arrays below) {
              const Entry entry(below.device);
-             p.descend(kept(below));
+             p.descend(array_in_use(below));
            })
       .def("ascend",
            [](const Plane& p, const Plane& below) {
@@ -243,7 +238,7 @@ void bind_plane(py::module_& m) {
       .def("ascend",
            [](Plane& p, Arrays below) {
              const Entry entry(below.device);
-             p.ascend_from_flat(kept(below));
+             p.ascend_from_flat(array_in_use(below));
            })
       .def("begin_correction",
            [](Plane& p) {

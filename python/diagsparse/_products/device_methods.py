@@ -1,0 +1,254 @@
+"""Methods of factorizations on a GPU: kernels of our own and cuSPARSE for narrow bands, NVIDIA's cuDSS for the rest.
+
+A method returns a function that solves, the bytes of the factors, and how to verify them. cuSPARSE does not return
+factors, so only the diagonals are stored where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._arrays import device_dense, owners
+from .._backends import libraries, memory
+from .._matrix.builders import eye
+from .._matrix.convert import convert
+from .._matrix.sparse_array import SparseArray
+from .cudss import Cudss
+from .device_bands import WITH_DIAGONALS, by_rows, filled
+from .triangles import Triangle
+
+_MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
+_MIN_SYSTEMS = 32  # systems from which cuSPARSE is faster than cuDSS, which solves all of them as one
+
+Solve = Callable[[Any, Any], None]
+"""``solve(b, x)`` writes the solutions for `b` to `x`: columns of `DeviceArray`s in F order; `x` may be `b`."""
+
+Method = Callable[[SparseArray, int], tuple[Solve, int, str]]
+"""``method(a, members)`` returns a solver of a matrix of `members` diagonal blocks, the bytes of the factors, and what
+has to be verified for a random right-hand side: "finite", "residual", or "" for nothing."""
+
+
+def chosen(a: SparseArray, below: int, above: int, needed: str, members: int) -> str:
+    """Return the method for a matrix of `members` blocks; `needed` is the first one that supports its bandwidth."""
+    if members == 1 and _is_cyclic(a):
+        return "cyclic"
+    if needed == "pentadiagonal" and members < _MIN_SYSTEMS and not isinstance(libraries.cudss(), Exception):
+        return "cudss"
+    return needed
+
+
+def _overwriting(solve: Callable[[Any], None]) -> Solve:
+    """Return the solver for a function that overwrites right-hand sides with solutions."""
+
+    def run(b: Any, x: Any) -> None:
+        if x is not b:
+            x.assign(b)
+        solve(x)
+
+    return run
+
+
+def _parts(vector: Any, count: int) -> Iterator[Any]:
+    """Yield `count` equal parts of a vector, one after the other."""
+    length = vector.size // count
+    for i in range(count):
+        yield vector[i * length : (i + 1) * length]
+
+
+def _diagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    inverse = eye(a.shape[0], dtype=a.dtype, format="dia", device=a.device)
+    inverse.values = (by_rows(a, 0, a.shape[0]) ** -1).reshape(inverse.values.shape)
+
+    def solve(b: Any, x: Any) -> None:
+        a._core.matvec(inverse._matrix, 0, device_dense.gather(a._core, b, 0) if x is b else b, x, 1, 0, "")
+
+    return solve, inverse.nbytes, "finite"
+
+
+def _three_diagonals(a: SparseArray) -> tuple[Any, Any, Any]:
+    """Return the diagonals below, on and above the main one; they may share the memory of the matrix."""
+    a = a if a.format in WITH_DIAGONALS else convert(a, "csr")
+    n, core = a.shape[0], a._core
+    below, main, above = (
+        core.diagonal(a._matrix, a._op, k, shared=True)
+        if abs(k) < n
+        else core.empty((0,), a.dtype.name, a._backend.index)
+        for k in (-1, 0, 1)
+    )
+    return below, main, above
+
+
+def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    values = 4 * a.shape[0]  # 2.6 for each row, or 4.4 if the inverse does not decay
+    memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
+    below, main, above = _three_diagonals(a)
+    factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
+    if factors is None:  # solutions would be inaccurate without pivoting
+        pivoting, with_cudss = _pivoting_tridiagonal(a, members), not isinstance(libraries.cudss(), Exception)
+        try:
+            require_regular(a, pivoting[0], "residual" if with_cudss else "finite")
+        except np.linalg.LinAlgError:
+            if not with_cudss:
+                raise
+            return _cudss(a, members)
+        return *pivoting[:2], ""
+    copied = [d for d in (below, main, above) if not a._core.overlap(a._matrix.values, d)]  # the factors refer to them
+    return factors.solve, factors.nbytes + sum(d.nbytes for d in copied), ""
+
+
+def tridiagonal_once(a: SparseArray, members: int) -> Solve:
+    """Return a solver for a single right-hand side, which stores no factors."""
+
+    def solve(b: Any, x: Any) -> None:
+        if x is b or x.shape[1] != 1 or not a._core.solve_tridiagonal_once(*diagonals, block, 0, b, x):
+            factored, _, verify = _tridiagonal(a, members)
+            require_regular(a, factored, verify)
+            factored(b, x)
+
+    diagonals, block = _three_diagonals(a), max(1, a.shape[0] // members)
+    return solve
+
+
+def _is_cyclic(a: SparseArray) -> bool:
+    """Whether all nonzeros are on the three diagonals in the middle and in two corners, which are apart from them."""
+    n, summary = a.shape[0], a._summary()
+    offsets = abs(summary.offsets)
+    if n < 4 or n - 1 not in offsets:
+        return False
+    return {n - 1} <= set(offsets[summary.fill > 0].tolist()) <= {0, 1, n - 1}
+
+
+def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    """Correct tridiagonal solutions by Woodbury's formula: the corners are a matrix of rank 2.
+
+    With the two corner elements in K, and the columns of the identity for the first and the last row in P, the matrix
+    is ``T + P K P^T``, and its inverse ``(I - Y M P^T) T^-1`` with ``Y = T^-1 P`` and ``M = (I + K P^T Y)^-1 K``.
+    """
+    n, core = a.shape[0], a._core
+    if members != 1 or not _is_cyclic(a):
+        raise ValueError('factorized: method "cyclic" needs three diagonals and two corner elements on a GPU')
+    a = a if a.format in WITH_DIAGONALS else convert(a, "csr")
+    first, last = (core.diagonal(a._matrix, a._op, k).get()[0] for k in (n - 1, 1 - n))
+    try:
+        solve, nbytes, verify = _tridiagonal(a, 1)
+        require_regular(a, solve, "finite" if verify else "")
+        p = np.zeros((2, n), a.dtype)
+        p[0, 0] = p[1, -1] = 1
+        y = core.from_host(p, a._backend.index).T
+        solve(y, y)
+        ends = np.array([[y.T.ravel()[i + j * n :][:1].get()[0] for j in (0, 1)] for i in (0, n - 1)])
+        k = np.array([[0, first], [last, 0]])
+        m = np.linalg.solve(np.eye(2) + k @ ends, k).ravel().tolist()
+
+        def corrected(b: Any, x: Any) -> None:
+            solve(b, x)
+            core.correct_for_corners(y, m, x)
+
+        require_regular(a, corrected, "residual")
+    except np.linalg.LinAlgError:  # the tridiagonal matrix may be singular even if this one is not
+        if isinstance(libraries.cudss(), Exception):
+            raise
+        return _cudss(a, 1)
+    return corrected, nbytes + y.nbytes, ""
+
+
+def _pivoting_tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    """Repeat the elimination in every solve, with the pivoting of cuSPARSE."""
+    n, core = a.shape[0], a._core
+    rows = max(n, _MIN_ROWS["tridiagonal"])
+    bands = [by_rows(a, k, rows) for k in (-1, 0, 1)]
+
+    def solve(x: Any) -> None:
+        if n == rows:
+            core.solve_tridiagonal(*bands, x)
+            return
+        for column in _parts(x.T.ravel(), x.shape[1]):
+            grown = filled(core, x, (rows,), 0)
+            grown[:n].assign(column)
+            core.solve_tridiagonal(*bands, grown)
+            column.assign(grown[:n])
+
+    return _overwriting(solve), sum(band.nbytes for band in bands), "finite"
+
+
+def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    n, core = a.shape[0] // members, a._core
+    rows = max(n, _MIN_ROWS["pentadiagonal"])
+
+    def side_by_side(vector: Any, fill: int) -> Any:
+        """Return elements i of all members as row i, extended by `fill` to at least 5 rows."""
+        result = filled(core, vector, (rows, members), fill)
+        first_rows(result).assign(vector.reshape((members, n)).T)
+        return result
+
+    def first_rows(result: Any) -> Any:
+        return result.ravel()[: n * members].reshape((n, members))
+
+    bands = [side_by_side(by_rows(a, k, a.shape[0]), int(k == 0)) for k in range(-2, 3)]
+
+    def solve(x: Any) -> None:
+        if members == 1 and rows == n and x.shape[1] > 1:  # a system for each right-hand side
+            sides = core.empty(x.shape, x.dtype.name, x.device)
+            sides.assign(x)
+            core.solve_pentadiagonal(*(_repeated(core, band, x.shape[1]) for band in bands), sides)
+            x.assign(sides)
+            return
+        for column in _parts(x.T.ravel(), x.shape[1]):
+            all_members = side_by_side(column, 0)
+            core.solve_pentadiagonal(*bands, all_members)
+            column.reshape((members, n)).assign(first_rows(all_members).T)
+
+    return _overwriting(solve), sum(band.nbytes for band in bands), "finite"
+
+
+def _repeated(core: Any, column: Any, times: int) -> Any:
+    """Return the (n, times) array of copies of a column."""
+    result = core.empty((column.shape[0], times), column.dtype.name, column.device)
+    result.assign(owners.strided(core, column, result.shape, (column.itemsize, 0)))
+    return result
+
+
+def _cudss(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    csr = convert(a, "csr")
+    factors = Cudss(csr.copy() if csr._op else csr)
+    return factors.solve, factors.nbytes, "residual" if factors.replaced_pivots else "finite"
+
+
+def _triangular(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    below = a._summary().offsets[a._summary().fill > 0].min(initial=0) < 0
+    triangle = Triangle(a, bool(below), False)
+    return _overwriting(lambda x: triangle.solve(x, "N")), triangle.nbytes, "finite"
+
+
+def require_regular(a: SparseArray, solve: Solve, verify: str) -> None:
+    """Raise if the solution for a random right-hand side is not finite, or its residual is large."""
+    if not verify:
+        return
+    rng, core = np.random.default_rng(0), a._core
+    b = core.from_host(rng.uniform(-1, 1, a.shape[0]).astype(a.dtype), a._backend.index)
+    if not b.size:
+        return
+    x = core.empty((b.size, 1), b.dtype.name, b.device, "F")
+    flat = x.T.ravel()
+    flat.assign(b)
+    solve(x, x)
+    if (flat * 0).any():
+        raise np.linalg.LinAlgError("a solution is not finite")
+    if verify == "residual":  # as pivots were replaced
+        off = abs((a @ flat).get() - b.get()).max()
+        if not off < np.finfo(a.dtype).eps ** 0.5:
+            raise np.linalg.LinAlgError(f"a pivot is zero, and the residual of a solution is {off:.1g}")
+
+
+METHODS: dict[str, Method] = {
+    "diagonal": _diagonal,
+    "tridiagonal": _tridiagonal,
+    "pentadiagonal": _pentadiagonal,
+    "cudss": _cudss,
+    "cyclic": _cyclic,
+    "triangular": _triangular,
+}
+REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2}  #: the largest offset that a method supports

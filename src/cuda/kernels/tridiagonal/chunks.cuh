@@ -1,0 +1,254 @@
+// The kernels of tridiagonal solves: a thread block processes a chunk of the rows. parts.cuh explains how.
+//
+//   reduce_chunks   how the first and the last row of a chunk depend on its own separator and the one before it
+//   join_chunks     the tridiagonal system of the separators of all chunks, from these
+//   solve_chunks    x, given the separators
+//   weigh_rows      weights of the right-hand side in the system of the separators: the first and the last row of the
+//                   inverse of each chunk. They decay in diagonally dominant matrices, so only some are stored
+//   condense        the right-hand side of the system of the separators, from the weights
+//
+// Nothing is added atomically, so that every run gives the same bits.
+#pragma once
+
+#include "device/lanes.cuh"
+#include "kernels/tridiagonal/parts.cuh"
+
+namespace diagsparse::cuda::tridiagonal {
+
+// Blocks that a multiprocessor has registers for.
+template <class T>
+constexpr int kBlocksEach = sizeof(T) == 16 ? 8 : 10;
+
+// How the matrix is divided into chunks of `rows` rows, at most kChunk; in `separate` ones no element of the matrix
+// connects two chunks.
+struct Chunks {
+  int64 count;
+  int rows;
+  bool separate;
+};
+
+// What elimination in the parts leaves for later solves, for each row; and in `separators` three arrays with an element
+// for each thread of each chunk: the diagonals of the system of separators in a chunk.
+template <class T>
+struct Kept {
+  T *pivots, *above, *separators;
+};
+
+// A chunk as the other chunks see it.
+template <class T>
+struct Ends {
+  Line<T> first, last;  // of the interior rows
+  Row<T> separator;
+};
+
+// Shared memory of a block.
+template <class T>
+struct Shared {
+  T below[kThreads * (kRows<T> + 1)], main[kThreads * (kRows<T> + 1)], above[kThreads * (kRows<T> + 1)];
+  T rhs[kThreads * (kRows<T> + 1)];
+  Line<T> first[kThreads + 1];
+  Separators<T> separators;
+};
+template <class T>
+__device__ Shared<T>& shared_memory() {
+  extern __shared__ uint4 memory[];
+  return *reinterpret_cast<Shared<T>*>(memory);
+}
+
+// Reads the rows of this thread of a chunk.
+template <class T>
+__device__ void read_part(Part<T>& p, const Diagonals<T>& a, const T* b, int64 base, int rows, Shared<T>& shared) {
+  if (a.stride > 0) {
+    fetch_blocks(shared.below, shared.main, shared.above, a, base, rows);
+  } else {
+    fetch(shared.below, a.lower, base - 1, rows, a.n - 1, T{});
+    fetch(shared.main, a.main, base, rows, a.n, convert<T>(1));
+    fetch(shared.above, a.upper, base, rows, a.n - 1, T{});
+  }
+  fetch(shared.rhs, b, base, rows, a.n, T{});
+  wait_for_fetches();
+  take(p.below, shared.below);
+  take(p.main, shared.main);
+  take(p.above, shared.above);
+  take(p.rhs, shared.rhs);
+}
+
+// The line of this thread's separator; `row` becomes its row in the system of the separators of the chunk.
+template <class T, bool factored>
+__device__ Line<T> solve_part(Part<T>& p, bool separate, Shared<T>& shared, Row<T>& row, bool& strong) {
+  strong = p.template eliminate<factored>();
+  const Line<T> first = p.first_row();
+  strong = strong && (factored || (small(first.left) && small(first.right)));
+  shared.first[threadIdx.x] = first;
+  __syncthreads();
+  const Line<T> after = threadIdx.x + 1 < kThreads ? shared.first[threadIdx.x + 1] : Line<T>{};
+  if constexpr (factored) row.rhs = condensed(p.separator(), p.last_row(), after).rhs;
+  else row = condensed(p.separator(), p.last_row(), after);
+  return solve_in_block(row, separate, shared.separators, strong);
+}
+
+// b: nullptr for zeros. `keep` has null pointers if nothing is kept.
+template <class T>
+__global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
+    reduce_chunks(const Diagonals<T> a, const Chunks chunks, const T* b, const Kept<T> keep, Ends<T>* ends, int* weak) {
+  Shared<T>& shared = shared_memory<T>();
+  __shared__ Line<T> outer[2];  // the lines of the first and of the last separator inside of the chunk
+  const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
+  const int t = static_cast<int>(threadIdx.x);
+  Part<T> p;
+  read_part(p, a, b, base, chunks.rows, shared);
+  bool strong = true;
+  Row<T> row;
+  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, strong);
+  if (!strong) *weak = 1;
+  if (keep.pivots) {
+    const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
+    keep.separators[at] = row.below;
+    keep.separators[all + at] = row.main;
+    keep.separators[2 * all + at] = row.above;
+    write(p.main, shared.rhs, keep.pivots, base, chunks.rows, a.n);
+    write(p.above, shared.rhs, keep.above, base, chunks.rows, a.n);
+  }
+  if (!ends) return;
+  if (t == 0) outer[0] = line;
+  if (t == kThreads - 2) outer[1] = line;
+  __syncthreads();
+  if (t == 0) {
+    const Line<T> f = shared.first[0], s = outer[0];
+    ends[chunk].first = {f.constant + f.right * s.constant, f.left + f.right * s.left, f.right * s.right};
+  }
+  if (t == kThreads - 1) {
+    const Line<T> l = p.last_row(), s = outer[1];
+    ends[chunk].last = {l.constant + l.left * s.constant, l.left * s.left, l.right + l.left * s.right};
+    ends[chunk].separator = p.separator();
+  }
+}
+
+// A thread computes one row. lower and upper have an element less than main. If both ends of a chunk are coupled, so
+// that rounding errors pass through it, solutions have to be verified.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    join_chunks(const Ends<T>* ends, int64 count, T* lower, T* main, T* upper, T* rhs, int* weak) {
+  const int64 i = thread_index();
+  if (i >= count) return;
+  const Line<T> after = i + 1 < count ? ends[i + 1].first : Line<T>{};
+  const Row<T> row = condensed(ends[i].separator, ends[i].last, after);
+  if (magnitude(ends[i].first.right) + magnitude(ends[i].last.left) > kLeastCoupling) *weak = 1;
+  if (i > 0) lower[i - 1] = row.below;
+  main[i] = row.main;
+  if (i + 1 < count) upper[i] = row.above;
+  if (rhs) rhs[i] = row.rhs;
+}
+
+// x = A^-1 b for the columns of b; `separators` has an element for each chunk and column (nullptr: separate chunks).
+// `factored`: a.main and a.upper are kept.pivots and kept.above. Each block reads all of b before it writes to x.
+template <class T, bool factored>
+__global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
+    solve_chunks(const Diagonals<T> a, const Chunks chunks, const T* kept_separators, const T* b, int64 b_stride,
+                 int64 columns, const T* separators, T* x, int64 x_stride, int* weak) {
+  Shared<T>& shared = shared_memory<T>();
+  const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
+  const int t = static_cast<int>(threadIdx.x);
+  for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
+    Part<T> p;
+    read_part(p, a, b + column * b_stride, base, chunks.rows, shared);
+    bool strong = true;
+    Row<T> row;
+    if constexpr (factored) {
+      const int64 all = chunks.count * kThreads, at = chunk * kThreads + t;
+      row.below = load_once(kept_separators + at);
+      row.main = load_once(kept_separators + all + at);
+      row.above = load_once(kept_separators + 2 * all + at);
+    }
+    const Line<T> line = solve_part<T, factored>(p, chunks.separate, shared, row, strong);
+    if constexpr (!factored)
+      if (!strong) *weak = 1;
+    const T* given = separators ? separators + column * chunks.count + chunk : nullptr;
+    const T before_chunk = given && chunk > 0 ? given[-1] : T{}, end_of_chunk = given ? *given : T{};
+    const T own = line.constant + line.left * before_chunk + line.right * end_of_chunk;
+    shared.rhs[t] = own;
+    __syncthreads();
+    const T before = t > 0 ? shared.rhs[t - 1] : before_chunk;
+    __syncthreads();
+    T values[kRows<T>];
+    p.substitute(before, own, values);
+    write(values, shared.rhs, x + column * x_stride, base, chunks.rows, a.n);
+  }
+}
+
+// `a` is the transposed matrix: how its rows depend on the two separators, are the negative weights. weights: for each
+// chunk `count` elements for its first rows, and `count` for its last interior rows. *needed becomes the largest number
+// of rows from an end of a chunk to a weight that counts: to one that exceeds `least`, if the rows of the matrix are
+// scaled to pivots of 1.
+template <class T>
+__global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
+    weigh_rows(const Diagonals<T> a, const Chunks chunks, Real<T> least, int count, T* weights, int* needed) {
+  constexpr int M = kRows<T>, interior = kChunk<T> - 1;
+  Shared<T>& shared = shared_memory<T>();
+  __shared__ Line<T> lines[kThreads];
+  __shared__ int most;
+  const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
+  const int t = static_cast<int>(threadIdx.x);
+  if (t == 0) most = 0;
+  Part<T> p;
+  read_part(p, a, static_cast<const T*>(nullptr), base, chunks.rows, shared);
+  bool strong = true;
+  Row<T> row;
+  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, strong);
+  lines[t] = line;
+  __syncthreads();
+  const T zero{}, one = convert<T>(1);
+  const Line<T> before = t > 0 ? lines[t - 1] : Line<T>{zero, one, zero};
+  T first[M], last[M];
+  p.substitute(before.left, line.left, first);
+  p.substitute(before.right, line.right, last);
+  T* to = weights + chunk * 2 * count;
+  const int64 end = base + chunks.rows - 1;  // the row of the separator
+  const Real<T> least_first = base > 0 ? least * magnitude(load(a.main + base - 1)) : 0;
+  const Real<T> least_last = end < a.n ? least * magnitude(load(a.main + end)) : 0;
+  int reach = 0;
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    const int i = t * M + k, from_end = interior - 1 - i;
+    if (from_end < 0) continue;
+    const Real<T> inverse = k < M - 1 ? magnitude(p.main[k]) : 1 / magnitude(p.main[k]);  // of the pivot, or its like
+    if (!(magnitude(first[k]) <= least_first * inverse)) reach = max(reach, i + 1);
+    if (!(magnitude(last[k]) <= least_last * inverse)) reach = max(reach, from_end + 1);
+    if (i < count) to[i] = first[k];
+    if (from_end < count) to[count + count - 1 - from_end] = last[k];
+  }
+  reach = static_cast<int>(__reduce_max_sync(~0u, static_cast<unsigned>(reach)));
+  if (t % 32 == 0) atomicMax(&most, reach);
+  __syncthreads();
+  if (t == 0 && most > count) atomicMax(needed, most);
+}
+
+// rhs[column * chunks + chunk] = the right-hand side of this separator. A block computes one element at a time.
+template <class T>
+__global__ void __launch_bounds__(kBlock) condense(const T* weights, int count, const Chunks chunks, int64 n,
+                                                   const T* b, int64 b_stride, int64 columns, T* rhs) {
+  __shared__ T sums[kBlock / 32];
+  const int64 chunk = blockIdx.x, end = (chunk + 1) * chunks.rows - 1;  // the row of the separator
+  const int t = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / 32;
+  const T *last = weights + (2 * chunk + 1) * count, *first = weights + (2 * chunk + 2) * count;
+  for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
+    const T* d = b + column * b_stride;
+    T sum{};
+    for (int i = t; i < count; i += static_cast<int>(blockDim.x)) {
+      const int64 row = end - count + i, next = end + 1 + i;
+      if (row < n) sum = less_product(sum, minus(load(last + i)), load(d + row));
+      if (chunk + 1 < chunks.count && next < n) sum = less_product(sum, minus(load(first + i)), load(d + next));
+    }
+    sum = sum_of_lanes<32>(sum);
+    if (t % 32 == 0) sums[t / 32] = sum;
+    __syncthreads();
+    if (t == 0) {
+      sum = end < n ? load(d + end) : T{};
+      for (int w = 0; w < warps; ++w) sum = sum + sums[w];
+      rhs[column * chunks.count + chunk] = sum;
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace diagsparse::cuda::tridiagonal

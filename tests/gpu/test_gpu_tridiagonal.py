@@ -226,3 +226,20 @@ def test_a_cyclic_matrix_whose_tridiagonal_part_is_singular():
     assert np.allclose(shift.to("cpu") @ F.solve(np.arange(n)), np.arange(n))
     with pytest.raises(ValueError, match="two corner elements"):
         ds.factorized(ds.array(ds.gallery.tridiagonal(30)).to("cuda"), method="cyclic")
+
+
+def test_no_wrong_answers_without_an_error():
+    """Values that are not finite, and weakly dominant matrices, of which cuSPARSE solves some inaccurately."""
+    diagonals, b = three(5000, "float64", 0.5), right_side(5000, "float64")
+    for value in (np.inf, np.nan):
+        diagonals[1][777] = value
+        with pytest.raises(np.linalg.LinAlgError):
+            ds.factorized(matrix(diagonals))
+    for n in (1023, 2047, 2049, 6145):
+        diagonals, b = three(n, "float64", 0.0), right_side(n, "float64")
+        for trans, of in (("N", diagonals), ("T", diagonals[::-1])):
+            try:
+                x = ds.factorized(matrix(diagonals)).solve(b, trans)
+            except np.linalg.LinAlgError:
+                continue
+            assert backward_error(of, x, b) <= 1e-8

@@ -140,6 +140,27 @@ def test_formats_and_shapes():
     assert nothing.solve(np.zeros(0)).shape == (0,) and nothing.convergence_factor() == 0
 
 
+@pytest.mark.parametrize("scale", [1e-31, 1e-20, 1e20, 1e31])
+def test_matrices_with_large_and_small_values(scale, device):
+    S = gallery.diffusion((40, 45), blocks((40, 45), 9, 2))
+    b = np.random.default_rng(0).standard_normal(1800)
+    expected = ds.multigrid(S) @ b
+    for dtype in ("float32", "float64"):
+        A = ds.hm_array((S * scale).astype(dtype)).to(device)
+        M = ds.multigrid(A, dtype="float32")
+        assert np.allclose(scale * (M @ b), expected, rtol=1e-3, atol=1e-3 * abs(expected).max())
+        assert np.allclose(A @ M.solve(b, tol=1e-9), b, rtol=1e-5, atol=1e-6)
+
+
+def test_pictures_and_reports(tmp_path):
+    pytest.importorskip("matplotlib")
+    M = ds.multigrid(gallery.diffusion((60, 70), (0.01, 1.0)))
+    path = M.plot(tmp_path / "levels.png")
+    assert path == tmp_path / "levels.png" and path.stat().st_size > 5000
+    lines = M.report().splitlines()
+    assert len(lines) == len(M.levels) + 2 and all("us" in line or "ms" in line for line in lines[1:-1])
+
+
 def test_the_same_bits_for_any_number_of_threads():
     A = ds.hm_array(gallery.diffusion((70, 300), blocks((70, 300), 9, 2)))
     found = set()

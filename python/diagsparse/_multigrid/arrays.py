@@ -63,6 +63,17 @@ def copy(x: Any, to: Any) -> None:
         to.assign(x)
 
 
+def multiplied(backend: Backend, array: Any, factor: float) -> Any:
+    """Return an array times a number; the array itself if that is 1."""
+    if factor == 1:
+        return array
+    if backend is CPU:
+        return array * factor
+    result = empty(backend, array.shape, array.dtype)
+    backend.core.scaled_sum(factor, array.ravel(), 0.0, array.ravel(), result.ravel())
+    return result
+
+
 def multiply(backend: Backend, matrix: Any, x: Any, out: Any) -> None:
     """Write the product of a small dense matrix and a vector to `out`."""
     if backend is CPU:

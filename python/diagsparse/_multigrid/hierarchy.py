@@ -30,6 +30,9 @@ class Hierarchy:
         statistics = finest.statistics
         self.dtype, self.norm = np.dtype(dtype), statistics["norm"]
         self.singular = prod(size) > 0 and statistics["row_sum"] <= _ROUNDING * self.norm
+        # Cycles are for the matrix times a power of two, so that float32 holds all values of the levels.
+        self.scale = _power_of_two(self.norm)
+        values = arrays.multiplied(backend, values, self.scale)
         self.levels: list[Level] = []
         while True:
             coarsened: tuple[bool, ...] = (False,) * 3
@@ -67,6 +70,11 @@ class Hierarchy:
             self.cycle(depth + 1)
             below.end_correction()
         level.ascend(below)
+
+
+def _power_of_two(norm: float) -> float:
+    """Return a factor that makes a norm about 1, where it is very large or small."""
+    return 1.0 if not norm or 1e-10 < norm < 1e10 or not np.isfinite(norm) else float(2.0 ** -np.round(np.log2(norm)))
 
 
 def _coarsened(

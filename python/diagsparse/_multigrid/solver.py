@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from threading import RLock
 from typing import Any
 
@@ -14,38 +14,18 @@ from scipy.sparse.linalg import LinearOperator
 from .._arrays import owners
 from .._backends.arguments import integer
 from .._backends.types import product_dtypes
+from .._show.columns import seconds
 from .._show.display import human
-from . import arrays, columns
+from . import arrays, columns, reports
 from .grids import Coefficients
 from .hierarchy import Hierarchy
 from .levels import Level
+from .reports import LevelReport
 from .vectors import vectors
 
 CYCLES = {"V": 1, "W": 2}
 _INCONSISTENT = 1e-6
 _SMALLEST = 1e-9  # of the largest element of a right-hand side that is not scaled
-
-
-@dataclass(frozen=True)
-class LevelReport:
-    """One level of a `Multigrid`.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Grid points along each axis.
-    diagonals : int
-        Number of diagonals of the matrix.
-    coarsened : tuple of bool
-        Which axes have half as many points on the next level.
-    nbytes : int
-        Bytes of the matrix, the interpolation and the vectors.
-    """
-
-    shape: tuple[int, ...]
-    diagonals: int
-    coarsened: tuple[bool, ...]
-    nbytes: int
 
 
 class Multigrid(LinearOperator):
@@ -133,7 +113,7 @@ class Multigrid(LinearOperator):
             finest.load(v.combined(1 / scale, b, dtype=self.cycle_dtype))
             self._hierarchy.cycle()
             finest.unload(out)
-        result = v.combined(scale, out)
+        result = v.combined(scale * self._hierarchy.scale, out)
         return v.shifted(result, -v.mean(result)) if self.singular else result
 
     # ---- solving ----------------------------------------------------------------------------------
@@ -286,18 +266,36 @@ class Multigrid(LinearOperator):
         return float(np.exp(np.mean(np.log(np.maximum(factors[cycles // 2 :], 1e-300)))))
 
     def report(self) -> str:
-        """Return a table of the levels, and the measured convergence factor of a cycle."""
-        rows = ["level  points                  diagonals     bytes  coarsened axes"]
-        for i, level in enumerate(self.levels):
-            axes = ", ".join(str(axis) for axis, half in enumerate(level.coarsened) if half)
-            axes = "none: inverted" if i == len(self.levels) - 1 else axes
-            points = " x ".join(map(str, level.shape))
-            rows.append(f"{i:5}  {points:22}  {level.diagonals:9}  {human(level.nbytes):>8}  {axes}")
-        factor = self.convergence_factor()
-        rows.append(
-            f"a {self.cycle} cycle in {self.cycle_dtype} reduces errors to {factor:.2g}; set-up {self.seconds:.3g} s"
-        )
-        return "\n".join(rows)
+        """Return a table of the levels with the measured time of a visit to each, and the convergence factor."""
+        return "\n".join([*reports.table(self.levels, self._times()), self._measured()])
+
+    def plot(self, path: str | Path) -> Path:
+        """Save a picture of the levels with the time of a visit to each; it needs matplotlib.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to save it; the suffix, such as ".png" or ".svg", determines the format.
+
+        Returns
+        -------
+        Path
+            The path.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed: ``pip install "diagsparse[cli]"``.
+        """
+        return reports.plot(self.levels, self._times(), self._measured(), path)
+
+    def _times(self) -> list[float]:
+        with self._lock:
+            return reports.level_times(self._hierarchy, self._backend)
+
+    def _measured(self) -> str:
+        factor, setup = self.convergence_factor(), seconds(self.seconds)
+        return f"a {self.cycle} cycle in {self.cycle_dtype} reduces errors to {factor:.2g}; set-up {setup}"
 
     def __repr__(self) -> str:
         grid = " x ".join(map(str, self.grid))

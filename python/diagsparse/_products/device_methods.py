@@ -28,7 +28,8 @@ Solve = Callable[[Any, Any], None]
 
 Method = Callable[[SparseArray, int], tuple[Solve, int, str]]
 """``method(a, members)`` returns a solver of a matrix of `members` diagonal blocks, the bytes of the factors, and what
-has to be verified for a random right-hand side: "finite", "residual", or "" for nothing."""
+has to be verified for a random right-hand side: "finite", "residual", "backward error" of a tridiagonal matrix, or ""
+for nothing."""
 
 
 def chosen(a: SparseArray, below: int, above: int, needed: str, members: int) -> str:
@@ -87,11 +88,11 @@ def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
     below, main, above = _three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
     if factors is None:  # solutions would be inaccurate without pivoting
-        pivoting, with_cudss = _pivoting_tridiagonal(a, members), not isinstance(libraries.cudss(), Exception)
+        pivoting = _pivoting_tridiagonal(a, members)
         try:
-            require_regular(a, pivoting[0], "residual" if with_cudss else "finite")
+            require_regular(a, pivoting[0], "backward error")
         except np.linalg.LinAlgError:
-            if not with_cudss:
+            if isinstance(libraries.cudss(), Exception):
                 raise
             return _cudss(a, members)
         return *pivoting[:2], ""
@@ -224,7 +225,7 @@ def _triangular(a: SparseArray, members: int) -> tuple[Solve, int, str]:
 
 
 def require_regular(a: SparseArray, solve: Solve, verify: str) -> None:
-    """Raise if the solution for a random right-hand side is not finite, or its residual is large."""
+    """Raise if the solution for a random right-hand side is not finite, or its residual or backward error is large."""
     if not verify:
         return
     rng, core = np.random.default_rng(0), a._core
@@ -237,10 +238,16 @@ def require_regular(a: SparseArray, solve: Solve, verify: str) -> None:
     solve(x, x)
     if (flat * 0).any():
         raise np.linalg.LinAlgError("a solution is not finite")
-    if verify == "residual":  # as pivots were replaced
-        off = abs((a @ flat).get() - b.get()).max()
-        if not off < np.finfo(a.dtype).eps ** 0.5:
+    if verify == "finite":
+        return
+    with np.errstate(all="ignore"):
+        off, limit = abs((a @ flat).get() - b.get()).max(), np.finfo(a.dtype).eps ** 0.5
+        if verify == "residual" and not off < limit:  # as pivots were replaced
             raise np.linalg.LinAlgError(f"a pivot is zero, and the residual of a solution is {off:.1g}")
+        if verify == "backward error":
+            size = sum(abs(one.get()).max(initial=0) for one in _three_diagonals(a)) * abs(flat.get()).max() + 1
+            if not off < limit * size < np.inf:
+                raise np.linalg.LinAlgError(f"the backward error of a solution is {off / size:.1g}")
 
 
 METHODS: dict[str, Method] = {

@@ -45,7 +45,7 @@ class Substitutions:
         """Return the task of solving for a right-hand side on a GPU."""
         from .device_factors import RightSide
 
-        return RightSide(self, trans, fitted)
+        return RightSide(_Columns(self), trans, fitted)
 
 
 class _Triangular(Factorization):
@@ -56,6 +56,18 @@ class _Triangular(Factorization):
         self.sigma, self.method, self._backend = 0, "triangular", a._backend
         with self._naming_singular("solve_triangular:"):
             self._factors = Substitutions(a, lambda dtype: [Triangle(a.astype(dtype, copy=False), lower, unit)])
+
+
+class _Columns:
+    """Solving for columns that may be elsewhere than the solutions."""
+
+    def __init__(self, solver: Any) -> None:
+        self.matrix, self._solver = solver.matrix, solver
+
+    def solve(self, b: Any, x: Any, trans: str) -> None:
+        if x is not b:
+            x.assign(b)
+        self._solver.solve(x, trans)
 
 
 def solve_triangular(A: Any, b: Any, *, lower: bool = True, unit: bool = False, trans: str = "N") -> Any:

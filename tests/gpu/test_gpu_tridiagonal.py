@@ -120,8 +120,9 @@ def test_matrices_that_need_pivoting(dtype):
     """With a main diagonal of zeros, elimination without pivoting fails in the first row."""
     n = 3000
     lower, main, upper = three(n, dtype, 0.5)
-    zeros = lower, np.zeros_like(main), upper
-    small = lower, 1e-6 * main, upper
+    weak = np.where(np.arange(n - 1) % 2, 0.1, 1.0).astype(dtype)  # pairs of rows, which determine their values
+    zeros = lower * weak, np.zeros_like(main), upper * weak
+    small = lower * weak, 1e-6 * main, upper * weak
     b = right_side(n, dtype)
     for diagonals in (zeros, small):
         A = matrix(diagonals)

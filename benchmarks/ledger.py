@@ -144,7 +144,7 @@ def kernels_of(report: dict[str, Any]) -> set[str]:
     """Return the kernels of diagsparse that a stored result names, as "format operation kernel"."""
     kernels: set[tuple[str, str, str]] = set()
     for row in report["rows"]:
-        if row.get("library") == "diagsparse" and "," not in row["kernel"]:  # "planned, out=" is not a kernel
+        if row.get("library") == "diagsparse" and "," not in row.get("kernel", ","):  # "planned, out=" is not a kernel
             kernels.add((row["format"], _OPERATIONS.get(row["op"], row["op"]), row["kernel"]))
         elif "library" not in row:
             kernels |= set(_of_experiment(row))

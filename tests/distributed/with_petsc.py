@@ -102,10 +102,14 @@ def memory():
     """The products get the memory of PETSc's vectors."""
     D, seen = poisson(), []
     x, y = (distributed.vector(D, 1.0) for _ in range(2))
-    A, product = D.to_petsc(), D.matvec
-    D.matvec = lambda local, *, out, **factors: (seen.extend([local, out]), product(local, out=out, **factors))
+    A, product, multiply = D.to_petsc(), D.matvec, D._multiply
+    D._multiply = lambda local, out, *factors, **options: (
+        seen.extend([local, out]),
+        multiply(local, out, *factors, **options),
+    )
     A.mult(*(PETSc.Vec().createWithArray(v.local, (len(v.local), len(v)), comm=A.comm) for v in (x, y)))
     assert [a.__array_interface__["data"][0] for a in seen] == [v.local.ctypes.data for v in (x, y)]
+    D._multiply = multiply
     assert np.array_equal(y.local, product(x).local)
 
 

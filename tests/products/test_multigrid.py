@@ -152,6 +152,65 @@ def test_matrices_with_large_and_small_values(scale, device):
         assert np.allclose(A @ M.solve(b, tol=1e-9), b, rtol=1e-5, atol=1e-6)
 
 
+def test_matrices_of_coarse_grids(device):
+    """Where the caller gives them: the same equation on the coarse grid, for some of the levels."""
+
+    def k(y, x):
+        return np.exp(np.sin(6 * x) * np.cos(4 * y))
+
+    asked = []
+
+    def coarse(shape):
+        asked.append(shape)
+        return gallery.diffusion(shape, k) if len(asked) < 3 else None
+
+    A = ds.hm_array(gallery.diffusion((127, 95), k)).to(device)
+    M = ds.multigrid(A, coarse=coarse)
+    assert asked == [level.shape for level in M.levels[1:]]
+    assert [level.diagonals for level in M.levels[:4]] == [5, 5, 5, 9]
+    b = np.random.default_rng(0).standard_normal(A.shape[0])
+    assert np.linalg.norm(b - A @ M.solve(b, tol=1e-9)) <= 1e-9 * np.linalg.norm(b)
+    assert M.convergence_factor() < 0.7  # the boundaries of the coarse grids are elsewhere
+    for given, words in (
+        (lambda shape: gallery.stencil(5, (shape[0], shape[1] + 1)), "expected a real matrix"),
+        (lambda shape: -gallery.stencil(5, shape), "not positive"),
+        (lambda shape: gallery.stencil(5, shape[::-1]) if shape[0] != shape[1] else None, "not neighbours"),
+    ):
+        with raises(ValueError, "multigrid: coarse((64, 48))", words):
+            ds.multigrid(A, (127, 95), coarse=given)
+
+
+def test_singular_systems_with_large_jumps():
+    """Constants do not accumulate in the directions."""
+    k = np.where(np.add.outer(np.arange(130) * 9 // 130, np.arange(130) * 9 // 130) % 2, 1.0, 1e6)
+    A = ds.hm_array(gallery.diffusion((130, 130), k, boundary="neumann"))
+    b = np.random.default_rng(1).standard_normal(16900)
+    b -= b.mean()
+    for maxiter in (20, 100):
+        x = ds.multigrid(A).solve(b, tol=1e-6, maxiter=maxiter)
+        assert np.linalg.norm(b - A @ x) <= 1e-6 * np.linalg.norm(b)
+    narrow = gallery.diffusion((40, 41), lambda y, x: 1 + y * x, boundary="neumann").astype("float32")
+    M, right = ds.multigrid(narrow), b[:1640] - b[:1640].mean()
+    x = M.solve(right)
+    assert M.singular and abs(x.mean()) < 1e-10 * abs(x).max()
+    assert np.linalg.norm(right - narrow @ x) <= 1e-4 * np.linalg.norm(right)
+    with raises(np.linalg.LinAlgError, "there is no solution"):
+        M.solve(np.ones(1640))
+
+
+def test_extreme_right_hand_sides():
+    A = ds.hm_array(gallery.diffusion((30, 31)))
+    M = ds.multigrid(A)
+    assert not M.solve(np.full(930, 1e-310)).any() and not (M @ np.full(930, 1e-310)).any()
+    with pytest.raises(np.linalg.LinAlgError), np.errstate(all="ignore"):
+        M.solve(np.ones(930), x0=1e308 * (-1.0) ** np.arange(930))
+    with raises(ValueError, "no axis of the grid"):
+        ds.multigrid(ds.diags({0: 2.0}, shape=(6000, 6000)))
+    with raises(ValueError, "cycles=0"):
+        M.convergence_factor(0)
+    assert np.allclose(M.solve([1.0] * 930, x0=np.zeros(930, complex)), M.solve(np.ones(930)))
+
+
 def test_pictures_and_reports(tmp_path):
     pytest.importorskip("matplotlib")
     M = ds.multigrid(gallery.diffusion((60, 70), (0.01, 1.0)))

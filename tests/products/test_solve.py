@@ -208,7 +208,7 @@ def test_batches():
 def test_the_next_method_is_tried(monkeypatch):
     helmholtz = ds.hm_array(ds.gallery.diffusion((90, 90))) - 0.3 * ds.eye(8100)
     x, report = ds.solve(helmholtz, np.ones(8100), report=True)
-    assert report.method == "superlu" and "after 100 iterations" in report.failed["multigrid"]
+    assert report.method == "superlu" and "positive definite" in report.failed["multigrid"]
     assert "failed: multigrid" in str(report) and np.allclose(helmholtz @ x, 1)
 
     A = ds.csr_array(CHOSEN["ilu"])

@@ -8,6 +8,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from .._matrix.sparse_array import SparseArray
 from . import arrays
 
@@ -31,6 +33,8 @@ class Coefficients:
         The element of each point's row in the column of the neighbour, in float64, on the device of the matrix.
     statistics : dict
         Of these values: what the set-up has to know, see `Grid.statistics`.
+    rounding : float
+        Up to which fraction of the elements of a row their sum is due to rounding.
     """
 
     size: tuple[int, int, int]
@@ -38,12 +42,18 @@ class Coefficients:
     steps: list[Step]
     values: Any
     statistics: dict[str, Any]
+    rounding: float = 1e-13
 
 
 def three_axes(shape: Sequence[int], one: int = 1) -> tuple[int, int, int]:
     """Return a shape of one to three axes as one of three; `one` is the size of those that are added."""
     s = tuple(map(int, shape))
     return (s[0], s[1], s[2]) if len(s) == 3 else (s[0], one, s[1]) if len(s) == 2 else (one, one, s[0])
+
+
+def own_axes(three: Sequence[Any], axes: int) -> tuple[Any, ...]:
+    """Return what belongs to the axes of a grid of one to three axes: the inverse of `three_axes`."""
+    return tuple(three[axis] for axis in {1: (2,), 2: (0, 2), 3: (0, 1, 2)}[axes])
 
 
 def coefficients(A: SparseArray, shape: Sequence[int]) -> Coefficients | None:
@@ -70,7 +80,8 @@ def _placed(A: SparseArray, size: tuple[int, int, int], steps: list[Step]) -> Co
     used = [i for i, step in enumerate(steps) if step == CENTER or coupling[i] != 0]
     statistics["coupling"] = [coupling[i] for i in used]
     kept = arrays.rows(backend, values, used)
-    return Coefficients(size, tuple(periodic), [steps[i] for i in used], kept, statistics)
+    rounding = 1e-13 if A.dtype == np.float64 else 16 * float(np.finfo(A.dtype).eps)
+    return Coefficients(size, tuple(periodic), [steps[i] for i in used], kept, statistics, rounding)
 
 
 def _candidates(offsets: set[int], size: tuple[int, int, int], around: bool) -> list[Step]:

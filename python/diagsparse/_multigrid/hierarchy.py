@@ -2,59 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._backends import memory
 from .._backends.backend import Backend
 from . import arrays
 from .grids import CENTER, Coefficients, Step
 from .levels import CoarsestLevel, Level, level_of
 
 _SMALL = 500  # points of a grid whose matrix is inverted
+_MOST_INVERTED = 5000  # points of a grid that cannot be coarsened further
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
 _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, where the sums of rows give a larger one
-_ROUNDING = 1e-13  # of the sum of a row, as a fraction of its elements
+
+
+Coarse = Callable[[tuple[int, int, int]], Coefficients | None]
+"""Returns the matrix of a coarse grid of this size, or None for the Galerkin product."""
 
 
 class Hierarchy:
     """Levels of a matrix on a grid, down to a small one, whose matrix is inverted."""
 
-    def __init__(self, finest: Coefficients, backend: Backend, dtype: Any, smoother: str, visits: int) -> None:
+    def __init__(
+        self,
+        finest: Coefficients,
+        backend: Backend,
+        dtype: Any,
+        smoother: str,
+        visits: int,
+        coarse: Coarse | None = None,
+    ) -> None:
         self._visits = visits
-        core, size, periodic = backend.core, finest.size, finest.periodic
-        steps, values = finest.steps, finest.values
         statistics = finest.statistics
         self.dtype, self.norm = np.dtype(dtype), statistics["norm"]
-        self.singular = prod(size) > 0 and statistics["row_sum"] <= _ROUNDING * self.norm
+        self.singular = prod(finest.size) > 0 and statistics["row_sum"] <= finest.rounding * self.norm
         # Cycles are for the matrix times a power of two, so that float32 holds all values of the levels.
         self.scale = _power_of_two(self.norm)
-        values = arrays.multiplied(backend, values, self.scale)
         self.levels: list[Level] = []
+        matrix = self._scaled(finest, backend)
         while True:
+            size, values = matrix.size, matrix.values
             coarsened: tuple[bool, ...] = (False,) * 3
             if prod(size) > _SMALL:
-                coarsened = _coarsened(size, periodic, steps, statistics["coupling"])
-            grid = core.Grid(size, periodic, coarsened, steps)
-            polynomial = _polynomial(smoother, statistics["bound"])
+                coarsened = _coarsened(size, matrix.periodic, matrix.steps, matrix.statistics["coupling"])
+            grid = backend.core.Grid(size, matrix.periodic, coarsened, matrix.steps)
+            polynomial = _polynomial(smoother, matrix.statistics["bound"])
             if not any(coarsened):
+                _require_small(size, backend)
                 self.levels.append(CoarsestLevel(backend, grid, _inverse(grid, values, self.singular), self.dtype))
                 break
-            count = prod(grid.coarse_size)
-            weights = arrays.empty(backend, (len(grid.targets), count), "float64")
+            weights = arrays.empty(backend, (len(grid.targets), prod(grid.coarse_size)), "float64")
             grid.interpolation(values, weights)
-            coarse = arrays.empty(backend, (len(grid.coarse_steps), count), "float64")
-            grid.galerkin(values, weights, coarse)
+            given = None if coarse is None else coarse(grid.coarse_size)
+            matrix = _product(backend, grid, values, weights) if given is None else self._scaled(given, backend)
             self.levels.append(level_of(backend, grid, values, weights, polynomial, self.dtype))
-            size, steps = grid.coarse_size, grid.coarse_steps
-            statistics = core.Grid(size, periodic, (False,) * 3, steps).statistics(coarse)
-            couplings = statistics["coupling"]
-            stored = [i for i, step in enumerate(steps) if step == CENTER or couplings[i] != 0]
-            steps, values = [steps[i] for i in stored], arrays.rows(backend, coarse, stored)
-            statistics["coupling"] = [couplings[i] for i in stored]
+
+    def _scaled(self, matrix: Coefficients, backend: Backend) -> Coefficients:
+        return replace(matrix, values=arrays.multiplied(backend, matrix.values, self.scale))
 
     def cycle(self, depth: int = 0) -> None:
         """Compute `e` of a level, an approximation of the solution for its `b`."""
@@ -70,6 +80,28 @@ class Hierarchy:
             self.cycle(depth + 1)
             below.end_correction()
         level.ascend(below)
+
+
+def _require_small(size: tuple[int, int, int], backend: Backend) -> None:
+    """Raise ValueError if a grid that cannot be coarsened has too many points for an inverse."""
+    if (n := prod(size)) > _MOST_INVERTED:
+        raise ValueError(
+            f"multigrid: no axis of the grid of {' x '.join(map(str, size))} points is long and coupled enough to be "
+            f"coarsened, and {n} points are too many to invert, expected at most {_MOST_INVERTED}; use ds.factorized"
+        )
+    memory.require_free(32 * n * n, f"multigrid: the inverse of the coarsest matrix, {n} x {n}")
+
+
+def _product(backend: Backend, grid: Any, values: Any, weights: Any) -> Coefficients:
+    """Return the product of restriction, matrix and interpolation, on the next grid."""
+    size, steps, periodic = grid.coarse_size, grid.coarse_steps, tuple(grid.periodic)
+    coarse = arrays.empty(backend, (len(steps), prod(size)), "float64")
+    grid.galerkin(values, weights, coarse)
+    statistics = backend.core.Grid(size, periodic, (False,) * 3, steps).statistics(coarse)
+    coupling = statistics["coupling"]
+    stored = [i for i, step in enumerate(steps) if step == CENTER or coupling[i] != 0]
+    statistics["coupling"] = [coupling[i] for i in stored]
+    return Coefficients(size, periodic, [steps[i] for i in stored], arrays.rows(backend, coarse, stored), statistics)
 
 
 def _power_of_two(norm: float) -> float:

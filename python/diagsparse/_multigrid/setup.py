@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ from .._backends.backend import CPU, Backend
 from .._matrix.convert import unpacked
 from .._matrix.operands import require_sparse
 from . import grids
+from .hierarchy import Coarse
 from .solver import CYCLES, Multigrid
 
 _SMOOTHERS = ("chebyshev", "jacobi")
@@ -28,6 +29,7 @@ def multigrid(
     *,
     smoother: str = "chebyshev",
     cycle: str = "V",
+    coarse: Callable[[tuple[int, ...]], Any] | None = None,
     dtype: Any = None,
 ) -> Multigrid:
     """Set up multigrid for a symmetric positive definite matrix of a grid, such as a diffusion equation.
@@ -49,6 +51,13 @@ def multigrid(
     cycle : {"V", "W"}
         "W" visits each level twice as often as the one above it. It takes longer and converges in fewer iterations,
         for example if coefficients jump at corners.
+    coarse : callable, optional
+        ``coarse(shape)`` returns the matrix of a coarser grid, for example that of the same equation there, or None
+        for the default: the product of restriction, matrix and interpolation. It is called for one grid after the
+        other. The points of a coarser grid are the points 0, 2, 4, ... of the axes that are coarsened. Right-hand sides
+        are restricted by the transpose of the interpolation, so the matrix has to be scaled as in the finite element
+        method: a stencil without division by the mesh size is multiplied by 1/2 for each coarser grid of one axis, by 1
+        for two axes, and by 2 for three axes.
     dtype : {"float32", "float64"}, optional
         Type of the cycles. By default float64, or float32 if A is. Cycles in float32 take half of the memory and
         less time, and `solve` is as accurate.
@@ -106,10 +115,32 @@ def multigrid(
     if count <= _MOST_DIAGONALS:  # otherwise it is no grid
         memory.require_free(8 * a.shape[0] * (3 * count + 20), f"{who}: the set-up", a._backend)
     grid, coefficients = _grid_of(a, shape)
-    if a._backend is not CPU and max(grid) > _LONGEST:
-        raise ValueError(f"{who}: the grid is {' x '.join(map(str, grid))}, expected at most 2^30 points on an axis")
     _check(coefficients, a._backend)
-    return Multigrid(a, grid, coefficients, smoother, cycle, wanted, began)
+    given = None if coarse is None else _coarse_matrices(coarse, len(grid), a._backend)
+    return Multigrid(a, grid, coefficients, smoother, cycle, wanted, given, began)
+
+
+def _coarse_matrices(coarse: Callable[[tuple[int, ...]], Any], axes: int, backend: Backend) -> Coarse:
+    """Return the coefficients of the matrices that a caller gives for coarse grids."""
+
+    def found(size: tuple[int, int, int]) -> grids.Coefficients | None:
+        shape = grids.own_axes(size, axes)
+        given = coarse(shape)
+        if given is None:
+            return None
+        what = f"multigrid: coarse({shape})"
+        b: Any = unpacked(require_sparse(given, "multigrid", "the result of coarse"))
+        if b.shape != (prod(shape),) * 2 or b.dtype.kind == "c":
+            raise ValueError(f"{what} returned {b!r}, expected a real matrix {prod(shape)} x {prod(shape)}")
+        if b._backend is not backend:
+            b = b.to(backend.name)
+        coefficients = grids.coefficients(b.asformat("hm"), shape)
+        if coefficients is None:
+            raise ValueError(f"{what} couples points of this grid that are not neighbours")
+        _check(coefficients, backend, what)
+        return coefficients
+
+    return found
 
 
 def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], grids.Coefficients]:
@@ -122,10 +153,12 @@ def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], grids.Coefficients]:
         grid = tuple(integer(size, "multigrid: shape") for size in sizes)
         if not 1 <= len(grid) <= 3 or prod(grid) != A.shape[0] or min(grid) < 1:
             raise ValueError(f"multigrid: shape={grid}, expected 1 to 3 axes with {A.shape[0]} points in all")
+        if A._backend is not CPU and max(grid) > _LONGEST:
+            raise ValueError(f"multigrid: shape={grid}, expected at most 2^30 points on an axis on a GPU")
         if few and (found := grids.coefficients(diagonals, grid)) is not None:
             return grid, found
         raise ValueError(f"multigrid: A has elements that couple points of the grid {grid} that are not neighbours")
-    if few and (guess := grids.shape_of(diagonals)) is not None:
+    if few and (A._backend is CPU or A.shape[0] <= _LONGEST) and (guess := grids.shape_of(diagonals)) is not None:
         return guess
     what = f"{len(offsets)} diagonals" if len(offsets) > 12 else f"offsets {sorted(map(int, offsets))}"
     raise ValueError(
@@ -134,11 +167,11 @@ def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], grids.Coefficients]:
     )
 
 
-def _check(found: grids.Coefficients, backend: Backend) -> None:
+def _check(found: grids.Coefficients, backend: Backend, what: str = "multigrid: A") -> None:
     """Raise ValueError unless the matrix is symmetric, with a positive main diagonal."""
     grid = backend.core.Grid(found.size, found.periodic, (False,) * 3, found.steps)
-    positive, symmetric = grid.definite(found.values)
+    positive, symmetric = grid.definite(found.values, max(1e-10, found.rounding))
     if not positive:
-        raise ValueError("multigrid: the main diagonal of A has elements that are not positive")
+        raise ValueError(f"{what} has elements on its main diagonal that are not positive")
     if not symmetric:
-        raise ValueError("multigrid: A is not symmetric, expected a symmetric matrix; for others, use ds.solve")
+        raise ValueError(f"{what} is not symmetric, expected a symmetric matrix; for others, use ds.solve")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -13,18 +12,20 @@ from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import owners
 from .._backends.arguments import integer
+from .._backends.backend import CPU
 from .._backends.types import product_dtypes
 from .._show.columns import seconds
 from .._show.display import human
 from . import arrays, columns, reports
-from .grids import Coefficients
-from .hierarchy import Hierarchy
+from .grids import Coefficients, own_axes
+from .hierarchy import Coarse, Hierarchy
 from .levels import Level
 from .reports import LevelReport
 from .vectors import vectors
 
 CYCLES = {"V": 1, "W": 2}
 _INCONSISTENT = 1e-6
+_TINY = 1e-300  # elements of a right-hand side below which it counts as zero
 _SMALLEST = 1e-9  # of the largest element of a right-hand side that is not scaled
 
 
@@ -56,12 +57,12 @@ class Multigrid(LinearOperator):
 
     def __init__(
         self, A: Any, grid: tuple[int, ...], coefficients: Coefficients, smoother: str, cycle: str, dtype: Any,
-        began: float,
+        coarse: Coarse | None, began: float,
     ) -> None:  # fmt: skip
         self.cycle, self.smoother, self.cycle_dtype = cycle, smoother, np.dtype(dtype)
         super().__init__(A.dtype, A.shape)
         self.grid, self._axes, self._lock, self._backend = grid, len(grid), RLock(), A._backend
-        self._hierarchy = Hierarchy(coefficients, A._backend, self.cycle_dtype, smoother, CYCLES[cycle])
+        self._hierarchy = Hierarchy(coefficients, A._backend, self.cycle_dtype, smoother, CYCLES[cycle], coarse)
         self.singular = self._hierarchy.singular
         self.levels = [self._report(level) for level in self._hierarchy.levels]
         self.nbytes = sum(level.nbytes for level in self.levels)
@@ -69,10 +70,8 @@ class Multigrid(LinearOperator):
         self.seconds = time.perf_counter() - began
 
     def _report(self, level: Level) -> LevelReport:
-        def own(triple: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(triple[axis] for axis in {1: (2,), 2: (0, 2), 3: (0, 1, 2)}[self._axes])
-
-        return LevelReport(own(level.grid.size), len(level.grid.steps), own(level.grid.coarsened), level.nbytes)
+        size, coarsened = (own_axes(three, self._axes) for three in (level.grid.size, level.grid.coarsened))
+        return LevelReport(size, len(level.grid.steps), coarsened, level.nbytes)
 
     # ---- one cycle --------------------------------------------------------------------------------
     def _adjoint(self) -> Multigrid:
@@ -106,13 +105,15 @@ class Multigrid(LinearOperator):
         """Return one cycle for a vector, in float64."""
         v = self._vectors
         scale, _ = v.size(b)  # must not overflow or vanish in the type of the cycle
-        if not scale or not np.isfinite(scale):
-            return v.combined(scale and np.nan, b)
+        if scale < _TINY or not np.isfinite(scale):
+            return v.combined(np.nan if scale >= _TINY or np.isnan(scale) else 0.0, b)
         finest, out = self._hierarchy.levels[0], arrays.empty(self._backend, b.shape, self.cycle_dtype)
         with self._lock:  # the levels have one set of vectors
             finest.load(v.combined(1 / scale, b, dtype=self.cycle_dtype))
             self._hierarchy.cycle()
             finest.unload(out)
+            if self._backend is not CPU:  # another thread may use another stream
+                self._backend.core.synchronize(self._backend.index)
         result = v.combined(scale * self._hierarchy.scale, out)
         return v.shifted(result, -v.mean(result)) if self.singular else result
 
@@ -171,7 +172,7 @@ class Multigrid(LinearOperator):
                 raise ValueError(f"{who}: x0 has shape {np.shape(x0)}, expected that of b, {np.shape(b)}")
             kinds = [product_dtypes(self.dtype, owners.dtype_of(one))[1].kind for one in (b, x0)]
             if "c" in kinds and kinds[0] != "c":
-                b = b + 0j  # so that there are as many parts
+                b = (b if owners.owner_of(b) else np.asarray(b)) + 0j  # so that there are as many parts
             starts = columns.separate(self._matrix, x0, "c" in kinds, who, "x0")
 
         def solved(right: Any, j: int, dtype: np.dtype) -> Any:
@@ -187,7 +188,7 @@ class Multigrid(LinearOperator):
         """Return the solution for one real right-hand side in float64."""
         v = self._vectors
         largest, size = v.size(b)
-        if not largest:
+        if largest < _TINY:
             return v.combined(0.0, b)
         scale = 1.0
         if not _SMALLEST <= largest <= 1 / _SMALLEST:  # inner products must not overflow or vanish
@@ -197,28 +198,34 @@ class Multigrid(LinearOperator):
         if self.singular:
             b = self._consistent(b, size, scale)
         x = v.combined(0.0, b) if x0 is None else v.combined(1.0, x0)
-        iterations, residual = 0, b if x0 is None else v.combined(1.0, b, -1.0, v.multiply(x))
+        iterations, residual = 0, b if x0 is None else self._residual(b, x)
         off, error = v.size(residual)
-        while error > tol * size and iterations < maxiter:
+        while not error <= tol * size and iterations < maxiter:
             most = maxiter - iterations
             with self._lock:
                 cycle, finest = self._hierarchy.cycle, self._hierarchy.levels[0]
-                iterations += v.conjugate_gradients(cycle, finest, x, residual, tol * size, most)
-            before, residual = error, v.combined(1.0, b, -1.0, v.multiply(x))
+                iterations += v.conjugate_gradients(cycle, finest, x, residual, tol * size, most, self.singular)
+            before, residual = error, self._residual(b, x)
             off, error = v.size(residual)
             if error <= tol * size or self._at_rounding(x, largest, off, eps):
                 break
             if not error < before:
                 raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "does not become smaller"))
-        if error > tol * size and not self._at_rounding(x, largest, off, eps):
+        if not error <= tol * size and not self._at_rounding(x, largest, off, eps):
             raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "is still larger"))
         x = v.shifted(x, -v.mean(x)) if self.singular else x
         return x if scale == 1 else v.combined(scale, x)
 
+    def _residual(self, b: Any, x: Any) -> Any:
+        """Return ``b - A x``; if the matrix is singular, without its mean, which is due to rounding."""
+        residual = self._vectors.combined(1.0, b, -1.0, self._vectors.multiply(x))
+        return self._vectors.shifted(residual, -self._vectors.mean(residual)) if self.singular else residual
+
     def _failed(self, found: float, tol: float, iterations: int, what: str) -> str:
+        hint = '; cycle="W" may converge where coefficients jump' if self.cycle == "V" and iterations else ""
         return (
             f"multigrid.solve: after {iterations} iterations the relative residual is {found:.2g} and {what}, expected "
-            f'{tol:.2g}; cycle="W" converges faster where coefficients jump'
+            f"{tol:.2g}; the matrix has to be positive definite, or singular with constants as its null space{hint}"
         )
 
     def _at_rounding(self, x: Any, largest: float, off: float, eps: float) -> bool:
@@ -226,7 +233,7 @@ class Multigrid(LinearOperator):
 
         `largest` and `off` are the largest elements of the right-hand side and of the residual.
         """
-        return off <= 16 * eps * (self._hierarchy.norm * self._vectors.size(x)[0] + largest)
+        return np.isfinite(off) and off <= 16 * eps * (self._hierarchy.norm * self._vectors.size(x)[0] + largest)
 
     def _consistent(self, b: Any, size: float, scale: float) -> Any:
         """Return b without its mean, which is due to rounding; raise LinAlgError if it is larger."""
@@ -252,6 +259,8 @@ class Multigrid(LinearOperator):
         float
             Geometric mean of the second half of the cycles: 0.1 is fast, 0.5 slow, and from 1 on cycles alone diverge.
         """
+        if integer(cycles, "convergence_factor: cycles") < 1:
+            raise ValueError(f"convergence_factor: cycles={cycles}, expected a number >= 1")
         v = self._vectors
         x = arrays.on_device(self._backend, np.random.default_rng(0).standard_normal(self.shape[0]))
         factors = []

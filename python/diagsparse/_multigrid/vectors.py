@@ -33,11 +33,14 @@ class Vectors(Protocol):
     def mean(self, x: Any) -> float:
         """Return the mean."""
 
-    def conjugate_gradients(self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int) -> int:
+    def conjugate_gradients(
+        self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int, singular: bool
+    ) -> int:
         """Iterate from x, in place, until the norm of the recurrence's residual reaches a limit.
 
         Return the number of iterations, of which there are at most `most`. The preconditioner is a cycle, from the
-        finest level on. The iteration also ends where it is not positive.
+        finest level on. The iteration also ends where it is not positive. If constants are the null space, `singular`,
+        residuals and directions add up to zero.
         """
 
 
@@ -64,11 +67,17 @@ class HostVectors:
     def mean(self, x: Any) -> float:
         return float(x.mean())
 
-    def conjugate_gradients(self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int) -> int:
+    def conjugate_gradients(
+        self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int, singular: bool
+    ) -> int:
         r, p, rho, z = residual.copy(), None, 0.0, finest.e
         for iteration in range(most):
+            if singular:
+                r -= r.mean()
             finest.b[...] = r
             cycle()
+            if singular:
+                z -= z.mean(dtype=float)
             before, rho = rho, float(r @ z)
             if not rho > 0:
                 return iteration
@@ -78,7 +87,10 @@ class HostVectors:
                 p *= rho / before
                 p += z
             q = self._a @ p
-            step = rho / float(p @ q)
+            curvature = float(p @ q)
+            if not curvature > 0:
+                return iteration
+            step = rho / curvature
             x += step * p
             r -= step * q
             if float(np.linalg.norm(r)) <= limit:
@@ -120,16 +132,25 @@ class DeviceVectors:
     def mean(self, x: Any) -> float:
         return self._core.sums(x)[1] / x.size
 
-    def conjugate_gradients(self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int) -> int:
+    def conjugate_gradients(
+        self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int, singular: bool
+    ) -> int:
         r, p, q = residual.copy(), self._like(x), self._like(x)
         iteration, lines, products = self._core.ConjugateGradients(x.device), finest.lines, finest.products()
         finest.load(r if finest.b.dtype == r.dtype else r.astype(finest.b.dtype))
         for done in range(most):
             cycle()
-            iteration.direction(r, finest.e, lines, p, x, products)
+            z = finest.e
+            if singular:  # a vector without gaps: constants are no part of the directions
+                flat = self._like(x, finest.e.dtype)
+                finest.unload(flat)
+                z = self.combined(1.0, flat)
+                self._core.shift(z, -self.mean(z), z)
+                lines, products = self._core.Lines(), None
+            iteration.direction(r, z, lines, p, x, products)
             if not iteration.multiply(self._a._matrix, self._a._op, p, q):
                 self._multiply(p, q)
-            rho, size = iteration.step(p, q, r, finest.b, lines)
+            rho, size = iteration.step(p, q, r, finest.b, finest.lines)
             if not rho > 0:
                 most = done
                 break

@@ -128,6 +128,11 @@ def solve(
         except np.linalg.LinAlgError as error:
             failed[candidate.name], pivoted = str(error).removeprefix("factorized: "), pivoted or final
             continue
+        except MemoryError as error:
+            if method is not None:
+                raise
+            failed[candidate.name] = str(error)
+            continue
         limit = _LIMIT * found.eps if tol is None else float(tol)
         if wrong := _wrong(found, limit):
             failed[candidate.name], pivoted = wrong, pivoted or final
@@ -168,6 +173,8 @@ def _choices(a: Any, method: str | None) -> Iterator[tuple[Method, str]]:
     if method is not None:
         if method not in (known := names(a.device)):
             raise ValueError(f"solve: no method {method!r} on {a.device}; expected {', '.join(known)}")
+        if isinstance(a, batch_array) and not METHODS[method].direct:
+            raise ValueError(f"solve: method {method!r} is for a single matrix, and A is a batch")
         yield METHODS[method], "It was asked for."
     elif isinstance(a, batch_array):
         yield FACTORIZED, "The members of a batch are factored as one block diagonal matrix."

@@ -79,15 +79,15 @@ void bind_multigrid(py::module_& m) {
       "offset"_a, "diagonal"_a.noconvert(), "a"_a.noconvert());
   grid.def(
       "definite",
-      [](const Grid& g, const Values<double>& a) {
+      [](const Grid& g, const Values<double>& a, double tolerance) {
         multigrid::Definite found;
         {
           const Entry entry(0);
-          found = multigrid::definite(g, a.data());
+          found = multigrid::definite(g, a.data(), tolerance);
         }
         return to_python(found);
       },
-      "a"_a.noconvert());
+      "a"_a.noconvert(), "tolerance"_a);
   grid.def(
       "interpolation",
       [](const Grid& g, const Values<double>& a, Values<double> weights) {

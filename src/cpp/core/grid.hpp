@@ -144,14 +144,14 @@ struct Grid {
     return !periodic[axis] || n % 2 != 0 ? -1 : to < 0 ? to + n : to - n;
   }
 
-  // Whether an element and the one across the main diagonal differ, by more than their rounding errors.
+  // Whether an element and the one across the main diagonal differ, by more than a fraction of their size.
   // `at` is the row of the first, whose step is s, and `there` that of the other.
-  constexpr bool differ(const double* coefficients, int s, int64 at, int64 there) const {
+  constexpr bool differ(const double* coefficients, int s, int64 at, int64 there, double tolerance) const {
     const Step& o = steps[s];
     const int back = steps.position({-o[0], -o[1], -o[2]});
     const double a = coefficients[s * points() + at], b = back < 0 ? 0 : coefficients[back * points() + there];
     const double off = a < b ? b - a : a - b, size = a < 0 ? -a : a;
-    return !(off <= 1e-10 * size);
+    return !(off <= tolerance * size);
   }
 
   // The row of a point, and the point of a row.

@@ -15,7 +15,7 @@ namespace diagsparse::multigrid {
 // Writes the elements of a diagonal, which begins in its first row, to the coefficients, in which all others are zero.
 Placed place(const Grid& grid, int64 offset, const double* diagonal, double* coefficients);
 
-Definite definite(const Grid& grid, const double* coefficients);
+Definite definite(const Grid& grid, const double* coefficients, double tolerance);
 
 Statistics statistics(const Grid& grid, const double* coefficients);
 

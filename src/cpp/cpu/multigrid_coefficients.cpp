@@ -47,7 +47,7 @@ Placed place(const Grid& grid, int64 offset, const double* diagonal, double* coe
   return {fits, {around[0], around[1], around[2]}};
 }
 
-Definite definite(const Grid& grid, const double* coefficients) {
+Definite definite(const Grid& grid, const double* coefficients, double tolerance) {
   std::atomic<bool> positive{true}, symmetric{true};
   const double* center = coefficients + grid.center() * grid.points();
   for_rows(grid, [&](int64 first, int64 last) {
@@ -61,7 +61,7 @@ Definite definite(const Grid& grid, const double* coefficients) {
         if (z < 0 || y < 0) continue;
         for (int64 x = 0; x < grid.size[2]; ++x) {
           const int64 to = grid.neighbour(2, x, o[2]);
-          if (to >= 0) differ |= grid.differ(coefficients, s, row + x, grid.row(std::array{z, y, to}));
+          if (to >= 0) differ |= grid.differ(coefficients, s, row + x, grid.row(std::array{z, y, to}), tolerance);
         }
       }
       if (differ) symmetric = false;

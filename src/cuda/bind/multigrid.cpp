@@ -47,11 +47,11 @@ void bind_setup(py::class_<Grid>& grid) {
     }
     return to_python(placed);
   });
-  grid.def("definite", [](const Grid& g, Arrays a) {
+  grid.def("definite", [](const Grid& g, Arrays a, double tolerance) {
     multigrid::Definite found;
     {
       const Entry entry(a.device);
-      found = multigrid::definite(g, memory_of<const double>(a));
+      found = multigrid::definite(g, memory_of<const double>(a), tolerance);
     }
     return to_python(found);
   });
@@ -193,6 +193,15 @@ void bind_conjugate_gradients(py::module_& m) {
       });
 }
 
+// Guards a call of a plane, whose memory stays valid until the work on this stream is done.
+class PlaneEntry {
+ public:
+  explicit PlaneEntry(const Plane& plane) : entry_(plane.b().device) { plane.used_here(); }
+
+ private:
+  Entry entry_;
+};
+
 void bind_plane(py::module_& m) {
   py::class_<Lines>(m, "Lines", py::module_local()).def(py::init<>());
   m.def("is_plane", &Plane::supports);
@@ -205,48 +214,48 @@ void bind_plane(py::module_& m) {
       .def_property_readonly("e", [](const Plane& p) { return DeviceArray::of(p.e()); })
       .def("products",
            [](Plane& p) {
-             const Entry entry(p.b().device);
+             const PlaneEntry entry(p);
              return DeviceArray::of(p.products());
            })
       .def_property_readonly("lines", &Plane::lines)
       .def_property_readonly("nbytes", &Plane::nbytes)
       .def("load",
            [](const Plane& p, Arrays flat) {
-             const Entry entry(flat.device);
+             const PlaneEntry entry(p);
              p.load(array_in_use(flat));
            })
       .def("unload",
            [](const Plane& p, Arrays flat) {
-             const Entry entry(flat.device);
+             const PlaneEntry entry(p);
              p.unload(array_in_use(flat));
            })
       .def("descend",
            [](const Plane& p, const Plane& below) {
-             const Entry entry(p.b().device);
+             const PlaneEntry entry(p);
              p.descend(below);
            })
       .def("descend",
            [](const Plane& p, Arrays below) {
-             const Entry entry(below.device);
+             const PlaneEntry entry(p);
              p.descend(array_in_use(below));
            })
       .def("ascend",
            [](const Plane& p, const Plane& below) {
-             const Entry entry(p.b().device);
+             const PlaneEntry entry(p);
              p.ascend(below);
            })
       .def("ascend",
            [](Plane& p, Arrays below) {
-             const Entry entry(below.device);
+             const PlaneEntry entry(p);
              p.ascend_from_flat(array_in_use(below));
            })
       .def("begin_correction",
            [](Plane& p) {
-             const Entry entry(p.b().device);
+             const PlaneEntry entry(p);
              p.begin_correction();
            })
       .def("end_correction", [](const Plane& p) {
-        const Entry entry(p.b().device);
+        const PlaneEntry entry(p);
         p.end_correction();
       });
 }

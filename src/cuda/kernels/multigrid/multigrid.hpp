@@ -13,7 +13,7 @@ using diagsparse::multigrid::Definite, diagsparse::multigrid::Grid, diagsparse::
 
 // ---- set-up ---------------------------------------------------------------------------------------
 Placed place(const Grid& grid, int64 offset, const double* diagonal, double* coefficients);
-Definite definite(const Grid& grid, const double* coefficients);
+Definite definite(const Grid& grid, const double* coefficients, double tolerance);
 Statistics statistics(const Grid& grid, const double* coefficients);
 template <class T>
 void rounded(const Grid& grid, const double* coefficients, T* result);

@@ -305,6 +305,9 @@ bool Plane::supports(const Grid& grid) {
   for (const Step& s : {Step{0, 0, 1}, Step{0, 0, -1}, Step{1, 0, 0}, Step{-1, 0, 0}})
     cross &= grid.steps.position(s) >= 0;
   const int count = grid.steps.size();
+  // Lines of few points would be surrounded by many zeros, and the chunks of lines are the second axis of a launch.
+  const Lines lines = surrounded(grid.size[2]);
+  if (grid.size[0] * lines.pitch > 2 * grid.points() + (1 << 20) || grid.size[0] > 65535 * int64{4}) return false;
   return grid.size[1] == 1 && grid.coarsened[0] && grid.coarsened[2] && !grid.periodic[0] && !grid.periodic[2] &&
          cross && (count == 5 || count == 9);
 }
@@ -339,6 +342,12 @@ void Plane::pack(const double* coefficients, const double* weights) {
   const auto size = grid_.coarse_size();
   launch("plane_weights", plane_weights_kernel<T>, blocks(grid_.coarse_points(), 4), dim3(kBlock), size[2], size[0],
          weights, coarse_.pitch, coarse_rows_ * coarse_.pitch, static_cast<T*>(weights_.data));
+}
+
+void Plane::used_here() const {
+  for (const Array* one : {&coefficients_, &weights_, &b_, &e_, &aside_, &coarse_e_, &products_}) {
+    if (one->data != nullptr) used_on_this_stream(*one);
+  }
 }
 
 int64 Plane::nbytes() const {

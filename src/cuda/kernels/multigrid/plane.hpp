@@ -19,6 +19,7 @@ class Plane {
   const Array& b() const { return b_; }
   const Array& e() const { return e_; }
   int64 nbytes() const;
+  void used_here() const;  // keeps the memory until the work on this stream is done
 
   void load(const Array& flat) const;    // b = flat
   void unload(const Array& flat) const;  // flat = e

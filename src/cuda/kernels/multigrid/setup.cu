@@ -54,17 +54,18 @@ __global__ void place_kernel(Grid grid, std::array<int, 3> apart, int64 offset, 
 }
 
 // flags[0]: an element on the main diagonal is not positive; flags[1]: two elements differ
-__global__ void definite_kernel(Grid grid, const double* coefficients, int* flags) {
+__global__ void definite_kernel(Grid grid, const double* coefficients, double tolerance, int* flags) {
   const double* center = coefficients + grid.center() * grid.points();
   for_points(grid.size, [&](int z, int y, int x) {
     const int64 row = row_of(grid.size, z, y, x);
     if (!(center[row] > 0)) flags[0] = 1;
+    if (!is_finite(center[row])) flags[1] = 1;
     for (int s = 0; s < grid.steps.size(); ++s) {
       const Step& o = grid.steps[s];
       if (code(o) <= code({0, 0, 0}) && grid.steps.position({-o[0], -o[1], -o[2]}) >= 0) continue;
       const int to[] = {grid.neighbour(0, z, o[0]), grid.neighbour(1, y, o[1]), grid.neighbour(2, x, o[2])};
       if (to[0] < 0 || to[1] < 0 || to[2] < 0) continue;
-      if (grid.differ(coefficients, s, row, row_of(grid.size, to[0], to[1], to[2]))) flags[1] = 1;
+      if (grid.differ(coefficients, s, row, row_of(grid.size, to[0], to[1], to[2]), tolerance)) flags[1] = 1;
     }
   });
 }
@@ -297,10 +298,10 @@ Placed place(const Grid& grid, int64 offset, const double* diagonal, double* coe
   return {found[0] == 0, {found[1] != 0, found[2] != 0, found[3] != 0}};
 }
 
-Definite definite(const Grid& grid, const double* coefficients) {
+Definite definite(const Grid& grid, const double* coefficients, double tolerance) {
   const PointBlocks shape(grid.size);
   const Array flags = upload(std::vector<int>(2));
-  launch("multigrid_definite", definite_kernel, shape.grid, shape.block, grid, coefficients,
+  launch("multigrid_definite", definite_kernel, shape.grid, shape.block, grid, coefficients, tolerance,
          static_cast<int*>(flags.data));
   const std::vector<int> found = download(static_cast<const int*>(flags.data), 2);
   return {found[0] == 0, found[1] == 0};

@@ -103,7 +103,7 @@ __global__ void direction_kernel(int64 n, bool first, const Factors* f, const T*
       p[i] = v;
     } else {
       const double before = p[i];
-      x[i] += step * before;
+      if (step != 0) x[i] += step * before;
       p[i] = v + beta * before;
     }
   });
@@ -126,6 +126,7 @@ __global__ void step_kernel(int64 n, const Factors* f, const double* q, double* 
 
 __global__ void finish_kernel(int64 n, const Factors* f, const double* p, double* x) {
   const double step = f->step;
+  if (step == 0) return;  // p may have values that are not finite
   for_elements(n, [&](int64 i) { x[i] += step * p[i]; });
 }
 

@@ -1,5 +1,7 @@
 """Multigrid: solutions, by itself and as a preconditioner."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -245,6 +247,11 @@ def test_the_same_bits_for_any_number_of_threads():
         (lambda: ds.multigrid(gallery.stencil(5, 6), smoother="ilu"), ValueError, "smoother='ilu'"),
         (lambda: ds.multigrid(gallery.stencil(5, 6), dtype="float16"), ValueError, "dtype='float16'"),
         (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(np.ones(35)), ValueError, "expected 36 rows"),
+        (lambda: ds.multigrid(gallery.stencil(5, 6), dtype="nothing"), ValueError, "dtype='nothing'"),
+        (lambda: ds.multigrid(gallery.stencil(5, 6)).solve("a"), TypeError, "expected numbers"),
+        (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(sp.eye_array(36)), TypeError, "b.toarray()"),
+        (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(np.ones(36), tol="a"), TypeError, "tol='a'"),
+        (lambda: pickle.dumps(ds.multigrid(gallery.stencil(5, 6))), TypeError, "cannot be pickled"),
         (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(np.full(36, np.nan)), ValueError, "not finite"),
         (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(np.ones(36), x0=np.ones(3)), ValueError, "x0 has shape"),
         (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(np.ones(36), tol=np.nan), ValueError, "tol=nan"),

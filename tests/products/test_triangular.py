@@ -188,3 +188,9 @@ def test_any_triangle(data):
     assert_solves(x, whole, b)
     wide = whole.toarray().astype(complex)
     assert np.allclose(x, la.solve(wide, b.astype(complex)), rtol=0, atol=1e-3 * max(1, abs(x).max(initial=0)))
+
+
+def test_words_for_flags():
+    for options in ({"lower": "no"}, {"unit": "no"}, {"lower": None}):
+        with pytest.raises(ValueError, match="expected True or False"):
+            ds.solve_triangular(ds.eye(3), np.ones(3), **options)

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._arrays import device_dense, owners
 from .._arrays.host_dense import as_numpy
@@ -19,10 +20,14 @@ Function = Callable[[Any, int, np.dtype], Any]
 
 def apply(A: Any, f: Function, b: Any, who: str) -> Any:
     """Return f of all columns of b, an array of shape (n,) or (n, k) of any library, in the dtype of ``A @ b``."""
+    if sp.issparse(b):
+        raise TypeError(f"{who}: b is a sparse {type(b).__name__}; write b.toarray()")
     if A._backend is not CPU:
         return device_dense.multiply(_Columns(A, f, who), b, None, None)
     owners.refuse_gpu_array(b, A._backend, who, "b")
     given = as_numpy(b, who)
+    if given.dtype.kind not in "biufc":
+        raise TypeError(f"{who}: b is of type {given.dtype}, expected numbers")
     _check_shape(given.shape, A.shape[0], who)
     kind = _result(A.dtype, given.dtype, who)[1]
     columns = given.reshape(len(given), prod(given.shape[1:]))

@@ -108,7 +108,10 @@ def multigrid(
     for name, value, known in (("smoother", smoother, _SMOOTHERS), ("cycle", cycle, tuple(CYCLES))):
         if value not in known:
             raise ValueError(f"{who}: {name}={value!r}, expected one of {', '.join(known)}")
-    wanted = a.dtype if dtype is None else np.dtype(dtype)
+    try:
+        wanted = a.dtype if dtype is None else np.dtype(dtype)
+    except TypeError:
+        wanted = None
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"{who}: dtype={dtype!r}, expected float32 or float64")
     count = len(a._format.occupied(a))

@@ -164,6 +164,8 @@ class Multigrid(LinearOperator):
         """
         who = "multigrid.solve"
         maxiter = integer(maxiter, f"{who}: maxiter")
+        if not isinstance(tol, (int, float, np.number)):
+            raise TypeError(f"{who}: tol={tol!r}, expected a number")
         if not tol >= 0 or maxiter < 0:
             raise ValueError(f"{who}: tol={tol}, maxiter={maxiter}, expected numbers >= 0")
         starts: list[Any] = []
@@ -305,6 +307,9 @@ class Multigrid(LinearOperator):
     def _measured(self) -> str:
         factor, setup = self.convergence_factor(), seconds(self.seconds)
         return f"a {self.cycle} cycle in {self.cycle_dtype} reduces errors to {factor:.2g}; set-up {setup}"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("multigrid cannot be pickled; pickle A, and set it up again: diagsparse.multigrid(A)")
 
     def __repr__(self) -> str:
         grid = " x ".join(map(str, self.grid))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
+import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from .._matrix.convert import unpacked
@@ -96,7 +97,8 @@ def solve_triangular(A: Any, b: Any, *, lower: bool = True, unit: bool = False, 
     TypeError
         If A is not a sparse matrix, or `b` is sparse.
     ValueError
-        If A is not square, the shape of `b` does not fit, or the triangle has values that are not finite.
+        If A is not square, the shape of `b` does not fit, `lower` or `unit` is not a bool, or the triangle has values
+        that are not finite.
     numpy.linalg.LinAlgError
         If a pivot is zero, or so small that its reciprocal overflows; the message names it.
 
@@ -116,6 +118,9 @@ def solve_triangular(A: Any, b: Any, *, lower: bool = True, unit: bool = False, 
     >>> ds.solve_triangular(A, np.array([2.0, 4.0, 3.0]), unit=True)
     array([2., 2., 1.])
     """
+    for name, value in (("lower", lower), ("unit", unit)):
+        if not isinstance(value, (bool, np.bool_)):
+            raise ValueError(f"solve_triangular: {name}={value!r}, expected True or False")
     a = require_sparse(A, "solve_triangular", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"solve_triangular: A is {a!r}; expected a square matrix")

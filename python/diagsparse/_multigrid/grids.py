@@ -15,6 +15,7 @@ from . import arrays
 
 Step = tuple[int, int, int]
 CENTER: Step = (0, 0, 0)
+MOST_DIAGONALS = 125  #: more than a grid of three axes has, also a periodic one
 
 
 @dataclass(frozen=True)

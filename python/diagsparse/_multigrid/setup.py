@@ -20,7 +20,6 @@ from .solver import CYCLES, Multigrid
 
 _SMOOTHERS = ("chebyshev", "jacobi")
 _LONGEST = 2**30  # points on an axis on a GPU, where coordinates have 32 bits
-_MOST_DIAGONALS = 125  # more than a grid of three axes has, also a periodic one
 
 
 def multigrid(
@@ -115,7 +114,7 @@ def multigrid(
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"{who}: dtype={dtype!r}, expected float32 or float64")
     count = len(a._format.occupied(a))
-    if count <= _MOST_DIAGONALS:  # otherwise it is no grid
+    if count <= grids.MOST_DIAGONALS:  # otherwise it is no grid
         memory.require_free(8 * a.shape[0] * (3 * count + 20), f"{who}: the set-up", a._backend)
     grid, coefficients = _grid_of(a, shape)
     _check(coefficients, a._backend)
@@ -149,7 +148,7 @@ def _coarse_matrices(coarse: Callable[[tuple[int, ...]], Any], axes: int, backen
 def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], grids.Coefficients]:
     """Return the shape of the grid and the coefficients; raise ValueError if there is no such grid."""
     offsets = A._format.occupied(A)
-    few = len(offsets) <= _MOST_DIAGONALS
+    few = len(offsets) <= grids.MOST_DIAGONALS
     diagonals: Any = A.asformat("hm") if few else None
     if shape is not None:
         sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)

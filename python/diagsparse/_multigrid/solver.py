@@ -19,14 +19,12 @@ from .._show.display import human
 from . import arrays, columns, reports
 from .grids import Coefficients, own_axes
 from .hierarchy import Coarse, Hierarchy
+from .iteration import TINY, Iteration
 from .levels import Level
 from .reports import LevelReport
 from .vectors import vectors
 
 CYCLES = {"V": 1, "W": 2}
-_INCONSISTENT = 1e-6
-_TINY = 1e-300  # elements of a right-hand side below which it counts as zero
-_SMALLEST = 1e-9  # of the largest element of a right-hand side that is not scaled
 
 
 class Multigrid(LinearOperator):
@@ -67,6 +65,7 @@ class Multigrid(LinearOperator):
         self.levels = [self._report(level) for level in self._hierarchy.levels]
         self.nbytes = sum(level.nbytes for level in self.levels)
         self._matrix, self._vectors = A, vectors(A)
+        self._iteration = Iteration(self._hierarchy, self._vectors, cycle, self._lock)
         self.seconds = time.perf_counter() - began
 
     def _report(self, level: Level) -> LevelReport:
@@ -105,8 +104,8 @@ class Multigrid(LinearOperator):
         """Return one cycle for a vector, in float64."""
         v = self._vectors
         scale, _ = v.size(b)  # must not overflow or vanish in the type of the cycle
-        if scale < _TINY or not np.isfinite(scale):
-            return v.combined(np.nan if scale >= _TINY or np.isnan(scale) else 0.0, b)
+        if scale < TINY or not np.isfinite(scale):
+            return v.combined(np.nan if scale >= TINY or np.isnan(scale) else 0.0, b)
         finest, out = self._hierarchy.levels[0], arrays.empty(self._backend, b.shape, self.cycle_dtype)
         with self._lock:  # the levels have one set of vectors
             finest.load(v.combined(1 / scale, b, dtype=self.cycle_dtype))
@@ -182,70 +181,9 @@ class Multigrid(LinearOperator):
             for name, one in (("b", right), ("x0", start)):
                 if one is not None and not np.isfinite(self._vectors.size(one)[0]):
                     raise ValueError(f"{who}: {name} has elements that are not finite numbers")
-            return self._solved(right, start, tol, maxiter, np.finfo(dtype).eps)
+            return self._iteration.solve(right, start, tol, maxiter, np.finfo(dtype).eps)
 
         return columns.apply(self._matrix, solved, b, who)
-
-    def _solved(self, b: Any, x0: Any, tol: float, maxiter: int, eps: float) -> Any:
-        """Return the solution for one real right-hand side in float64."""
-        v = self._vectors
-        largest, size = v.size(b)
-        if largest < _TINY:
-            return v.combined(0.0, b)
-        scale = 1.0
-        if not _SMALLEST <= largest <= 1 / _SMALLEST:  # inner products must not overflow or vanish
-            scale = largest
-            b, x0 = v.combined(1 / scale, b), None if x0 is None else v.combined(1 / scale, x0)
-            largest, size = v.size(b)
-        if self.singular:
-            b = self._consistent(b, size, scale)
-        x = v.combined(0.0, b) if x0 is None else v.combined(1.0, x0)
-        iterations, residual = 0, b if x0 is None else self._residual(b, x)
-        off, error = v.size(residual)
-        while not error <= tol * size and iterations < maxiter:
-            most = maxiter - iterations
-            with self._lock:
-                cycle, finest = self._hierarchy.cycle, self._hierarchy.levels[0]
-                iterations += v.conjugate_gradients(cycle, finest, x, residual, tol * size, most, self.singular)
-            before, residual = error, self._residual(b, x)
-            off, error = v.size(residual)
-            if error <= tol * size or self._at_rounding(x, largest, off, eps):
-                break
-            if not error < before:
-                raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "does not become smaller"))
-        if not error <= tol * size and not self._at_rounding(x, largest, off, eps):
-            raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "is still larger"))
-        x = v.shifted(x, -v.mean(x)) if self.singular else x
-        return x if scale == 1 else v.combined(scale, x)
-
-    def _residual(self, b: Any, x: Any) -> Any:
-        """Return ``b - A x``; if the matrix is singular, without its mean, which is due to rounding."""
-        residual = self._vectors.combined(1.0, b, -1.0, self._vectors.multiply(x))
-        return self._vectors.shifted(residual, -self._vectors.mean(residual)) if self.singular else residual
-
-    def _failed(self, found: float, tol: float, iterations: int, what: str) -> str:
-        hint = '; cycle="W" may converge where coefficients jump' if self.cycle == "V" and iterations else ""
-        return (
-            f"multigrid.solve: after {iterations} iterations the relative residual is {found:.2g} and {what}, expected "
-            f"{tol:.2g}; the matrix has to be positive definite, or singular with constants as its null space{hint}"
-        )
-
-    def _at_rounding(self, x: Any, largest: float, off: float, eps: float) -> bool:
-        """Whether the backward error is at the level of rounding errors.
-
-        `largest` and `off` are the largest elements of the right-hand side and of the residual.
-        """
-        return np.isfinite(off) and off <= 16 * eps * (self._hierarchy.norm * self._vectors.size(x)[0] + largest)
-
-    def _consistent(self, b: Any, size: float, scale: float) -> Any:
-        """Return b without its mean, which is due to rounding; raise LinAlgError if it is larger."""
-        mean = self._vectors.mean(b)
-        if abs(mean) * np.sqrt(self.shape[0]) > _INCONSISTENT * size:
-            raise np.linalg.LinAlgError(
-                f"multigrid.solve: the matrix is singular, and the elements of b have the mean {scale * mean:.3g}, "
-                "expected 0: there is no solution; that for b - b.mean() exists"
-            )
-        return self._vectors.shifted(b, -mean)
 
     # ---- reports ----------------------------------------------------------------------------------
     def convergence_factor(self, cycles: int = 10) -> float:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from .._backends.backend import CPU
 from . import arrays
-from .levels import Level
-
-Cycle = Callable[[], None]
-"""Computes one cycle for `b` of the finest level, in its `e`."""
+from .hierarchy import Hierarchy
 
 
 class Vectors(Protocol):
@@ -33,14 +29,12 @@ class Vectors(Protocol):
     def mean(self, x: Any) -> float:
         """Return the mean."""
 
-    def conjugate_gradients(
-        self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int, singular: bool
-    ) -> int:
+    def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
         """Iterate from x, in place, until the norm of the recurrence's residual reaches a limit.
 
-        Return the number of iterations, of which there are at most `most`. The preconditioner is a cycle, from the
-        finest level on. The iteration also ends where it is not positive. If constants are the null space, `singular`,
-        residuals and directions add up to zero.
+        Return the number of iterations, of which there are at most `most`. The preconditioner is a cycle of the
+        hierarchy. The iteration also ends where it is not positive. If constants are the null space, residuals and
+        directions add up to zero.
         """
 
 
@@ -67,15 +61,14 @@ class HostVectors:
     def mean(self, x: Any) -> float:
         return float(x.mean())
 
-    def conjugate_gradients(
-        self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int, singular: bool
-    ) -> int:
+    def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
+        finest, singular = hierarchy.levels[0], hierarchy.singular
         r, p, rho, z = residual.copy(), None, 0.0, finest.e
         for iteration in range(most):
             if singular:
                 r -= r.mean()
             finest.b[...] = r
-            cycle()
+            hierarchy.cycle()
             if singular:
                 z -= z.mean(dtype=float)
             before, rho = rho, float(r @ z)
@@ -132,14 +125,13 @@ class DeviceVectors:
     def mean(self, x: Any) -> float:
         return self._core.sums(x)[1] / x.size
 
-    def conjugate_gradients(
-        self, cycle: Cycle, finest: Level, x: Any, residual: Any, limit: float, most: int, singular: bool
-    ) -> int:
+    def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
+        finest, singular = hierarchy.levels[0], hierarchy.singular
         r, p, q = residual.copy(), self._like(x), self._like(x)
         iteration, lines, products = self._core.ConjugateGradients(x.device), finest.lines, finest.products()
         finest.load(r if finest.b.dtype == r.dtype else r.astype(finest.b.dtype))
         for done in range(most):
-            cycle()
+            hierarchy.cycle()
             z = finest.e
             if singular:  # a vector without gaps: constants are no part of the directions
                 flat = self._like(x, finest.e.dtype)

@@ -1,46 +1,35 @@
 """The methods that solve a system: which matrices each is for, what it needs, and how it is set up.
 
-A method is a line of `METHODS`. Costs are forecasts for one set-up and one right-hand side. The times were fitted to
-matrices of some thousand to a million rows on two cores of an EPYC, and on an H100.
+A method is a line of `METHODS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._backends import libraries
 from .._backends.memory import human
 from .._multigrid.setup import multigrid
-from .._products.factors import is_triangular
+from .._products.method_choice import is_triangular
 from .._products.solving import factors
 from .._show.columns import percent
 from .._show.display import sides
-from . import incomplete
+from . import costs, incomplete
+from .costs import Cost
 from .problem import Problem
 
 Solver = Callable[[Any, float], Any]
 """``solver(b, reduction)`` returns an approximate solution; iterative ones reduce the residual to this fraction."""
 
-CYCLES = 12  #: cycles of multigrid that a forecast counts with
 _CUDSS = 'pip install "diagsparse[cudss]"'
 
 
 class Unsolvable(np.linalg.LinAlgError):
     """A system that has no solution, so that no other method needs to be tried."""
-
-
-class Cost(NamedTuple):
-    """What a method needs for one right-hand side, with its set-up."""
-
-    nbytes: int  #: of factors or levels
-    operations: float  #: multiply-adds
-    moved_nbytes: float  #: bytes that are read or written
-    seconds: float  #: predicted
-    entries: int = 0  #: values in the factors, 0 if there are none
 
 
 @dataclass(frozen=True)
@@ -96,22 +85,6 @@ def _any(problem: Problem) -> str:
     return ""
 
 
-def _elimination(problem: Problem, entries: int, integers: int, operations: float, seconds: float) -> Cost:
-    """Return the cost of factors with so many values and integers: they are written once, and read once to solve."""
-    stored = entries * problem.itemsize + 4 * integers
-    return Cost(stored, operations, problem.nnz * problem.itemsize + 2.0 * stored, seconds, entries)
-
-
-def _diagonal(problem: Problem) -> Cost:
-    seconds = 5e-9 * problem.n if problem.on_cpu else 2e-4 + 1e-11 * problem.n
-    return _elimination(problem, problem.n, 0, problem.n, seconds)
-
-
-def _tridiagonal(problem: Problem) -> Cost:
-    seconds = 3e-8 * problem.n if problem.on_cpu else 1e-3 + 2e-10 * problem.n
-    return _elimination(problem, 4 * problem.n, problem.n, 10.0 * problem.n, seconds)
-
-
 def _no_definite_band(problem: Problem) -> str:
     if problem.direct not in ("tridiagonal", "banded"):
         return "A is no narrow band"
@@ -120,52 +93,13 @@ def _no_definite_band(problem: Problem) -> str:
     return "" if problem.positive_diagonal else "the main diagonal of A is not positive"
 
 
-def _cholesky(problem: Problem) -> Cost:
-    below, _ = problem.reach
-    operations = problem.n * (below + 1.0) ** 2
-    return _elimination(problem, problem.n * (below + 1), 0, operations, 1e-7 * problem.n + 3e-10 * operations)
-
-
 def _only(method: str, what: str) -> Callable[[Problem], str]:
     """Return the test for methods that `factorized` chooses where they suit a matrix."""
     return lambda problem: "" if problem.direct == method else f"A is no {what}"
 
 
-def _corrected(problem: Problem) -> Cost:
-    seconds = 5e-7 * problem.n if problem.on_cpu else 5e-3 + 1e-9 * problem.n
-    return _elimination(problem, 2 * problem.nnz, problem.n, 5.0 * problem.nnz, seconds)
-
-
 def _no_triangle(problem: Problem) -> str:
     return "" if is_triangular(*problem.reach) else "A has elements on both sides of the main diagonal"
-
-
-def _triangular(problem: Problem) -> Cost:
-    seconds = 1e-8 * problem.nnz if problem.on_cpu else 1e-3 + 1e-9 * problem.nnz
-    return _elimination(problem, problem.nnz, 0, problem.nnz, seconds)
-
-
-def _pentadiagonal(problem: Problem) -> Cost:
-    return _elimination(problem, 5 * problem.n, 0, 25.0 * problem.n, 1e-3 + 1.2e-6 * problem.n)
-
-
-def _banded(problem: Problem) -> Cost:
-    below, above = problem.reach
-    operations = 2.0 * problem.n * (below * (below + above) + 2 * below + above + 1)
-    entries = problem.n * (2 * below + above + 1)
-    each = 3e-11 + 5e-9 / max(below, 16)  # LAPACK works in blocks where the band is wide
-    return _elimination(problem, entries, problem.n, operations, 1e-7 * problem.n + each * operations)
-
-
-def _dense(problem: Problem) -> Cost:
-    operations = problem.n**3 / 3 + problem.n**2
-    return _elimination(problem, problem.n**2, problem.n, operations, 1e-10 * operations)
-
-
-def _reordered(problem: Problem) -> Cost:
-    entries, operations = problem.factor_entries, problem.factor_operations
-    seconds = 3e-8 * entries + 2.5e-10 * operations if problem.on_cpu else 0.2 + 4e-7 * problem.nnz + 1e-12 * operations
-    return _elimination(problem, entries, entries, operations, seconds)
 
 
 def _of_band(problem: Problem) -> str:
@@ -180,7 +114,7 @@ def _of_reach(problem: Problem) -> str:
 
 
 def _of_fill(problem: Problem) -> str:
-    values, nbytes = rounded(problem.factor_entries), human(_reordered(problem).nbytes)
+    values, nbytes = rounded(problem.factor_entries), human(costs.reordered(problem).nbytes)
     return f"The band of A is wide and mostly empty. After reordering, factors have about {values} values ({nbytes})."
 
 
@@ -197,15 +131,6 @@ def _no_grid(problem: Problem) -> str:
     if not problem.symmetric:
         return "A is not symmetric"
     return "" if problem.positive_diagonal else "the main diagonal of A is not positive"
-
-
-def _cycles(problem: Problem) -> Cost:
-    diagonals, axes = len(problem.counts), len(problem.grid or ())
-    levels = 2.0**axes / (2.0**axes - 1)
-    values = problem.n * (diagonals + 6) * levels
-    moved = CYCLES * problem.itemsize * problem.n * (4 * diagonals + 20) * levels
-    seconds = 5e-3 + moved / (1.5e10 if problem.on_cpu else 2e12)
-    return Cost(int(values * problem.itemsize), CYCLES * 5 * diagonals * problem.n * levels, moved, seconds)
 
 
 def _of_grid(problem: Problem) -> str:
@@ -269,15 +194,6 @@ def _no_fill(problem: Problem) -> str:
     return "" if problem.counts.get(0, 0) == problem.n else "the main diagonal of A has zeros"
 
 
-def _iterations(problem: Problem) -> Cost:
-    entries = min(incomplete.FILL * problem.nnz, problem.n**2)
-    setup = entries**2 / max(1, problem.n) / 2
-    steps = incomplete.STEPS * (entries + problem.nnz)
-    moved = steps * (problem.itemsize + 4.0)
-    seconds = 1e-7 * entries + 1e-9 * setup + moved / 1e9
-    return Cost(entries * (problem.itemsize + 4), setup + steps, moved, seconds, entries)
-
-
 def _of_incomplete(problem: Problem) -> str:
     values = rounded(problem.factor_entries)
     return f"Complete factors would have about {values} values. Incomplete ones are smaller, and GMRES does the rest."
@@ -285,32 +201,32 @@ def _of_incomplete(problem: Problem) -> str:
 
 # fmt: off
 METHODS = {method.name: method for method in (
-    Method("diagonal", ("cpu", "cuda"), _within(0), _diagonal,
+    Method("diagonal", ("cpu", "cuda"), _within(0), costs.diagonal,
            lambda problem: "A is diagonal.", _factors("diagonal")),
-    Method("tridiagonal", ("cpu", "cuda"), _within(1), _tridiagonal,
+    Method("tridiagonal", ("cpu", "cuda"), _within(1), costs.tridiagonal,
            _of_reach, _factors("tridiagonal"), pivoting=("cpu",)),
-    Method("triangular", ("cpu", "cuda"), _no_triangle, _triangular,
+    Method("triangular", ("cpu", "cuda"), _no_triangle, costs.triangular,
            lambda problem: "A is triangular, and needs no factors.", _factors("triangular"), pivoting=()),
-    Method("cyclic", ("cpu", "cuda"), _only("cyclic", "band with entries in two corners"), _corrected,
+    Method("cyclic", ("cpu", "cuda"), _only("cyclic", "band with entries in two corners"), costs.corrected,
            lambda problem: "A is a band with entries in two corners, by which its factors are corrected.",
            _factors("cyclic"), pivoting=()),
-    Method("cholesky", ("cpu",), _no_definite_band, _cholesky,
+    Method("cholesky", ("cpu",), _no_definite_band, costs.cholesky,
            lambda problem: "A is a symmetric band. If it is positive definite, it needs half of the factors.",
            _factors("cholesky"), pivoting=()),
-    Method("woodbury", ("cpu",), _only("woodbury", "quasi-band of a narrow band and a few rows"), _corrected,
+    Method("woodbury", ("cpu",), _only("woodbury", "quasi-band of a narrow band and a few rows"), costs.corrected,
            lambda problem: "A is a narrow band with a few other rows, by which its factors are corrected.",
            _factors("woodbury"), pivoting=()),
-    Method("pentadiagonal", ("cuda",), _within(2), _pentadiagonal,
+    Method("pentadiagonal", ("cuda",), _within(2), costs.pentadiagonal,
            _of_reach, _factors("pentadiagonal")),
-    Method("banded", ("cpu",), _any, _banded, _of_band, _factors("banded")),
-    Method("dense", ("cpu",), _any, _dense, lambda problem: "A dense matrix needs no more memory than a band.",
+    Method("banded", ("cpu",), _any, costs.banded, _of_band, _factors("banded")),
+    Method("dense", ("cpu",), _any, costs.dense, lambda problem: "A dense matrix needs no more memory than a band.",
            _factors("dense")),
-    Method("superlu", ("cpu",), _any, _reordered, _of_fill, _factors("superlu")),
-    Method("cudss", ("cuda",), _any, _reordered, _of_fill, _factors("cudss"), missing=_no_cudss),
-    Method("multigrid", ("cpu", "cuda"), _no_grid, _cycles, _of_grid, _where_finite(_multigrid),
+    Method("superlu", ("cpu",), _any, costs.reordered, _of_fill, _factors("superlu")),
+    Method("cudss", ("cuda",), _any, costs.reordered, _of_fill, _factors("cudss"), missing=_no_cudss),
+    Method("multigrid", ("cpu", "cuda"), _no_grid, costs.cycles, _of_grid, _where_finite(_multigrid),
            direct=False, pivoting=()),
-    Method("ilu", ("cpu",), _no_fill, _iterations, _of_incomplete, _where_finite(incomplete.prepare), direct=False,
+    Method("ilu", ("cpu",), _no_fill, costs.iterations, _of_incomplete, _where_finite(incomplete.prepare), direct=False,
            pivoting=()),
 )}
 # fmt: on
-FACTORIZED = Method("factorized", ("cpu", "cuda"), _any, _reordered, _of_fill, _factors(None))  #: for a batch
+FACTORIZED = Method("factorized", ("cpu", "cuda"), _any, costs.reordered, _of_fill, _factors(None))  #: for a batch

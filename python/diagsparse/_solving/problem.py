@@ -18,9 +18,8 @@ from .._matrix.convert import convert
 from .._matrix.norms import norm
 from .._matrix.sparse_array import SparseArray
 from .._multigrid import grids
-from .._products import factors
+from .._products import method_choice
 
-_MOST_DIAGONALS = 125  # more than a grid of three axes has, also a periodic one
 _SYMMETRIC = 1e-10  # norm(A - A.T) relative to norm(A) up to which A counts as symmetric
 
 
@@ -56,18 +55,18 @@ class Problem:
     @cached_property
     def reach(self) -> tuple[int, int]:
         """The largest distances of an element below and above the main diagonal."""
-        return factors.reach(self.A)
+        return method_choice.reach(self.A)
 
     @cached_property
     def direct(self) -> str:
         """The method of `factorized`."""
-        return factors.default_method(self.A, *self.reach, 1)
+        return method_choice.default_method(self.A, *self.reach, 1)
 
     # ---- grids -----------------------------------------------------------------------------------
     @cached_property
     def grid(self) -> tuple[int, ...] | None:
         """The shape of the grid whose points are coupled to neighbours only, as far as the positions can say."""
-        if self.n < 2 or not 1 < len(self.counts) <= _MOST_DIAGONALS:
+        if self.n < 2 or not 1 < len(self.counts) <= grids.MOST_DIAGONALS:
             return None
         offsets = [k for k in self.counts if k]
         shapes = grids.shapes(cast(Any, _Positions(self.A.shape, offsets)))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._backends import memory
-from .methods import METHODS, Cost, Method, names
+from .costs import Cost
+from .methods import METHODS, Method, names
 from .problem import Problem
 
 _FASTER = 2.0  # an iterative method is preferred to a direct one if its predicted time is shorter by this factor

@@ -1,0 +1,82 @@
+"""Conjugate gradients with a cycle as the preconditioner: until the computed residual is small enough."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from .hierarchy import Hierarchy
+from .vectors import Vectors
+
+_INCONSISTENT = 1e-6
+TINY = 1e-300  #: elements of a right-hand side below which it counts as zero
+_SMALLEST = 1e-9  # of the largest element of a right-hand side that is not scaled
+
+
+class Iteration:
+    """Solving with a hierarchy, whose vectors only one thread at a time may use: the one that has the lock."""
+
+    def __init__(self, hierarchy: Hierarchy, vectors: Vectors, cycle: str, lock: RLock) -> None:
+        self._hierarchy, self._vectors, self._cycle, self._lock = hierarchy, vectors, cycle, lock
+
+    def solve(self, b: Any, x0: Any, tol: float, maxiter: int, eps: float) -> Any:
+        """Return the solution for one real right-hand side in float64."""
+        v = self._vectors
+        largest, size = v.size(b)
+        if largest < TINY:
+            return v.combined(0.0, b)
+        scale = 1.0
+        if not _SMALLEST <= largest <= 1 / _SMALLEST:  # inner products must not overflow or vanish
+            scale = largest
+            b, x0 = v.combined(1 / scale, b), None if x0 is None else v.combined(1 / scale, x0)
+            largest, size = v.size(b)
+        if self._hierarchy.singular:
+            b = self._consistent(b, size, scale)
+        x = v.combined(0.0, b) if x0 is None else v.combined(1.0, x0)
+        iterations, residual = 0, b if x0 is None else self._residual(b, x)
+        off, error = v.size(residual)
+        while not error <= tol * size and iterations < maxiter:
+            most = maxiter - iterations
+            with self._lock:
+                iterations += v.conjugate_gradients(self._hierarchy, x, residual, tol * size, most)
+            before, residual = error, self._residual(b, x)
+            off, error = v.size(residual)
+            if error <= tol * size or self._at_rounding(x, largest, off, eps):
+                break
+            if not error < before:
+                raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "does not become smaller"))
+        if not error <= tol * size and not self._at_rounding(x, largest, off, eps):
+            raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "is still larger"))
+        x = v.shifted(x, -v.mean(x)) if self._hierarchy.singular else x
+        return x if scale == 1 else v.combined(scale, x)
+
+    def _residual(self, b: Any, x: Any) -> Any:
+        """Return ``b - A x``; if the matrix is singular, without its mean, which is due to rounding."""
+        residual = self._vectors.combined(1.0, b, -1.0, self._vectors.multiply(x))
+        return self._vectors.shifted(residual, -self._vectors.mean(residual)) if self._hierarchy.singular else residual
+
+    def _failed(self, found: float, tol: float, iterations: int, what: str) -> str:
+        hint = '; cycle="W" may converge where coefficients jump' if self._cycle == "V" and iterations else ""
+        return (
+            f"multigrid.solve: after {iterations} iterations the relative residual is {found:.2g} and {what}, expected "
+            f"{tol:.2g}; the matrix has to be positive definite, or singular with constants as its null space{hint}"
+        )
+
+    def _at_rounding(self, x: Any, largest: float, off: float, eps: float) -> bool:
+        """Whether the backward error is at the level of rounding errors.
+
+        `largest` and `off` are the largest elements of the right-hand side and of the residual.
+        """
+        return np.isfinite(off) and off <= 16 * eps * (self._hierarchy.norm * self._vectors.size(x)[0] + largest)
+
+    def _consistent(self, b: Any, size: float, scale: float) -> Any:
+        """Return b without its mean, which is due to rounding; raise LinAlgError if it is larger."""
+        mean = self._vectors.mean(b)
+        if abs(mean) * np.sqrt(len(b)) > _INCONSISTENT * size:
+            raise np.linalg.LinAlgError(
+                f"multigrid.solve: the matrix is singular, and the elements of b have the mean {scale * mean:.3g}, "
+                "expected 0: there is no solution; that for b - b.mean() exists"
+            )
+        return self._vectors.shifted(b, -mean)

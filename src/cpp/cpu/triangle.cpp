@@ -7,6 +7,7 @@
 #include "core/arithmetic.hpp"
 #include "core/compressed_rows.hpp"
 #include "cpu/parallel.hpp"
+#include "cpu/pivots.hpp"
 
 namespace diagsparse::triangles {
 
@@ -14,27 +15,6 @@ namespace {
 
 constexpr int64 kFewestLines = 16;         // of a grid
 constexpr int64 kFewestInLevel = 1 << 13;  // rows in an average level, so that threads gain from it
-
-template <class T>
-bool is_finite(T v) {
-  if constexpr (is_complex<T>) return std::isfinite(v.re) && std::isfinite(v.im);
-  else return std::isfinite(v);
-}
-
-template <class T>
-T reciprocal(T v) {
-  if constexpr (is_complex<T>) {  // Smith's algorithm, which does not overflow in between
-    using R = Real<T>;
-    if (std::abs(v.re) >= std::abs(v.im)) {
-      const R ratio = v.im / v.re, scale = v.re + v.im * ratio;
-      return {1 / scale, -ratio / scale};
-    }
-    const R ratio = v.re / v.im, scale = v.re * ratio + v.im;
-    return {ratio / scale, -1 / scale};
-  } else {
-    return 1 / v;
-  }
-}
 
 // Calls f(begin, end) for ranges of rows, and returns whether all results are true.
 template <class F>

@@ -8,6 +8,7 @@
 #include "core/arithmetic.hpp"
 #include "core/compressed_rows.hpp"
 #include "core/interrupt.hpp"
+#include "cpu/pivots.hpp"
 
 namespace diagsparse::incomplete {
 
@@ -22,22 +23,6 @@ void subtract_product(T& sum, T a, T b) {
   if constexpr (is_complex<T>) sum += T{-a.re, -a.im} * b;
   else sum -= a * b;
 }
-template <class T>
-bool is_finite(T v) {
-  if constexpr (is_complex<T>) return std::isfinite(v.re) && std::isfinite(v.im);
-  else return std::isfinite(v);
-}
-template <class T>
-T reciprocal(T v) {
-  if constexpr (is_complex<T>) {
-    const Real<T> size = std::max(std::abs(v.re), std::abs(v.im)), re = v.re / size, im = v.im / size;
-    const Real<T> square = (re * re + im * im) * size;
-    return {re / square, -im / square};
-  } else {
-    return 1 / v;
-  }
-}
-
 // The pivot l of a Cholesky factorization from its square, and 1 / l; false if there is none.
 template <class T>
 bool root(T& pivot, T& inverse) {

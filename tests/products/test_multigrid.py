@@ -248,6 +248,7 @@ def test_the_same_bits_for_any_number_of_threads():
         (lambda: ds.multigrid(gallery.stencil(5, 6), dtype="float16"), ValueError, "dtype='float16'"),
         (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(np.ones(35)), ValueError, "expected 36 rows"),
         (lambda: ds.multigrid(gallery.stencil(5, 6), dtype="nothing"), ValueError, "dtype='nothing'"),
+        (lambda: ds.multigrid(gallery.stencil(5, 6), coarse=3), TypeError, "coarse=3, expected a function"),
         (lambda: ds.multigrid(gallery.stencil(5, 6)).solve("a"), TypeError, "expected numbers"),
         (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(sp.eye_array(36)), TypeError, "b.toarray()"),
         (lambda: ds.multigrid(gallery.stencil(5, 6)).solve(np.ones(36), tol="a"), TypeError, "tol='a'"),

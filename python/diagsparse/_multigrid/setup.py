@@ -113,6 +113,8 @@ def multigrid(
         wanted = None
     if wanted not in (np.float32, np.float64):
         raise ValueError(f"{who}: dtype={dtype!r}, expected float32 or float64")
+    if coarse is not None and not callable(coarse):
+        raise TypeError(f"{who}: coarse={coarse!r}, expected a function that returns the matrix of a grid")
     count = len(a._format.occupied(a))
     if count <= grids.MOST_DIAGONALS:  # otherwise it is no grid
         memory.require_free(8 * a.shape[0] * (3 * count + 20), f"{who}: the set-up", a._backend)

@@ -145,7 +145,8 @@ def _multigrid(A: Any) -> Solver:
     try:
         cycles = {"V": multigrid(A)}
     except ValueError as error:  # what the positions of elements do not show
-        raise np.linalg.LinAlgError(str(error)) from None
+        reason = str(error).removeprefix("multigrid: ").removesuffix("; for others, use ds.solve")
+        raise np.linalg.LinAlgError(reason) from None
     singular, first = cycles["V"].singular, True
 
     def solve(b: Any, reduction: float) -> Any:

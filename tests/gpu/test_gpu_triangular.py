@@ -89,7 +89,7 @@ def test_singular_triangles():
     for format in ("hm", "csr"):
         a = ds.array(A, format).copy()
         a[3, 3] = 0
-        with pytest.raises(np.linalg.LinAlgError, match="pivot 4 is zero"):
+        with pytest.raises(np.linalg.LinAlgError, match="pivot 3 is zero"):
             ds.solve_triangular(a.to("cuda"), np.ones(6))
         assert np.isfinite(ds.solve_triangular(a.to("cuda"), np.ones(6), unit=True)).all()
         empty = ds.array(sp.csr_array((4, 4)), format).to("cuda")

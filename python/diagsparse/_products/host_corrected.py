@@ -57,7 +57,7 @@ def cyclic(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tu
     """Factor a matrix whose offsets are near zero, or near those of the corners; ``order`` is that of a block."""
     near, far = _near_and_far(a, order)
     if 2 * (order - abs(far).min(initial=order)) > _MOST_ROWS:
-        raise ValueError('factorized: method "cyclic" needs a band with entries in two small corners')
+        raise ValueError('method "cyclic" needs a band with entries in two small corners')
     rows, values = [], []
     for k in far.tolist():
         diagonal = a.diagonal(k)
@@ -76,7 +76,7 @@ def woodbury(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> 
     """Factor a band with further entries in at most 64 rows."""
     split = _of_rows(a)
     if split is None:
-        raise ValueError(f'factorized: method "woodbury" needs a band and at most {_MOST_ROWS} rows with other entries')
+        raise ValueError(f'method "woodbury" needs a band and at most {_MOST_ROWS} rows with other entries')
     return _corrected(a, sigma, split, a.shape[0])
 
 

@@ -27,9 +27,9 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
         The default is "diagonal" or "triangular" for such matrices (see `solve_triangular`), and otherwise depends on
         the bandwidth. On the CPU it is LAPACK's "tridiagonal", "banded" or "dense" if the band is narrow or mostly
         filled, "cyclic" for a band with entries in two corners, "woodbury" for `qband` matrices of a band and a few
-        rows, else SciPy's "superlu". "cholesky" is for positive definite bands, see `cholesky_banded`. On a GPU it is
-        "tridiagonal", "cyclic" if the band is tridiagonal, cuSPARSE's "pentadiagonal", else NVIDIA's "cudss" (install
-        the extra `cudss`).
+        rows, else SciPy's "superlu". "cholesky" is for positive definite bands, see `cholesky_banded`; "qr" for small
+        matrices with which all others are inaccurate. On a GPU it is "tridiagonal", "cyclic" if the band is
+        tridiagonal, cuSPARSE's "pentadiagonal", else NVIDIA's "cudss" (install the extra `cudss`).
 
     Returns
     -------
@@ -74,17 +74,19 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     return factors(A, sigma, method, once=False)
 
 
-def factors(A: Any, sigma: complex, method: str | None, once: bool) -> Factorization | BatchFactorization:
+def factors(
+    A: Any, sigma: complex, method: str | None, once: bool, who: str = "factorized"
+) -> Factorization | BatchFactorization:
     """Return what `factorized` does; for a single solve, `once`, without a copy of A where that is possible."""
-    a = A if isinstance(A, batch_array) else require_sparse(A, "factorized", "A")
+    a = A if isinstance(A, batch_array) else require_sparse(A, who, "A")
     if a.shape[0] != a.shape[1]:
-        raise ValueError(f"factorized: A is {a!r}; expected a square matrix")
+        raise ValueError(f"{who}: A is {a!r}; expected a square matrix")
     if not is_scalar(sigma) or not _fits(sigma, a.dtype):
-        raise ValueError(f"factorized: sigma={sigma!r}: expected a finite number that {a.dtype} holds")
+        raise ValueError(f"{who}: sigma={sigma!r}: expected a finite number that {a.dtype} holds")
     if isinstance(a, batch_array):
-        return BatchFactorization(a, sigma, method, once)
+        return BatchFactorization(a, sigma, method, once, who)
     kind = CholeskyFactorization if method == "cholesky" else Factorization
-    return kind(unpacked(a), sigma, method, once)
+    return kind(unpacked(a), sigma, method, once, who)
 
 
 def _fits(sigma: complex, dtype: np.dtype) -> bool:

@@ -55,7 +55,7 @@ class _Triangular(Factorization):
     def __init__(self, a: SparseArray, lower: bool, unit: bool) -> None:
         LinearOperator.__init__(self, a.dtype, a.shape)
         self.sigma, self.method, self._backend = 0, "triangular", a._backend
-        with self._naming_singular("solve_triangular:"):
+        with self._naming_errors("solve_triangular:"):
             self._factors = Substitutions(a, lambda dtype: [Triangle(a.astype(dtype, copy=False), lower, unit)])
 
 

@@ -72,6 +72,11 @@ def dense(problem: Problem) -> Cost:
     return elimination(problem, problem.n**2, problem.n, operations, 1e-10 * operations)
 
 
+def orthogonal(problem: Problem) -> Cost:
+    operations = 2 * problem.n**3 / 3 + 2.0 * problem.n**2
+    return elimination(problem, problem.n**2, 0, operations, 3e-10 * operations)
+
+
 def reordered(problem: Problem) -> Cost:
     entries, operations = problem.factor_entries, problem.factor_operations
     seconds = 3e-8 * entries + 2.5e-10 * operations if problem.on_cpu else 0.2 + 4e-7 * problem.nnz + 1e-12 * operations

@@ -104,6 +104,7 @@ class _Solver:
                 return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
         owners.refuse_gpu_array(b, self._backend, "solve", "b")
         given = as_numpy(b, "solve")
+        require_numbers(given.dtype)
         shape = self._fitted(given.shape)
         wanted, result_dtype = product_dtypes(self.dtype, given.dtype)
         x = np.zeros(shape, result_dtype)
@@ -261,6 +262,12 @@ def rows_of_batch(batch: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 def view_name(op: int) -> str:
     """Return how the view with these bits is written."""
     return {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(op, ".H")
+
+
+def require_numbers(dtype: np.dtype) -> None:
+    """Raise TypeError if right-hand sides of this dtype cannot be solved for."""
+    if dtype.kind not in "biufc" or dtype.type in (np.longdouble, np.clongdouble):
+        raise TypeError(f"solve: b is of type {dtype}, expected numbers of at most double precision")
 
 
 def require_dense(b: Any) -> None:

@@ -114,10 +114,10 @@ def _corrected(a: SparseArray, sigma: Any, split: _Split, order: int) -> tuple[S
     columns, at_column = np.unique(split.columns, return_inverse=True)
     if not rows.size:
         return solve, nbytes
+    values = members * rows.size * (2 * order + columns.size + rows.size)  # of P, Y, V and V Y
+    host_methods.require_memory(values * a.dtype.itemsize, f"{rows.size} columns of {members * order} rows")
     v = np.zeros((members, rows.size, columns.size), a.dtype)
     np.add.at(v, (split.members, at_row, at_column), split.values)
-    columns_bytes = 2 * members * order * rows.size * a.dtype.itemsize
-    host_methods.require_memory(columns_bytes, f"{rows.size} columns of {members * order} rows")
     p = np.zeros((members, order, rows.size), a.dtype)
     p[:, rows, np.arange(rows.size)] = 1
     y = solve(p.reshape(-1, rows.size), "N", ALL).reshape(p.shape)

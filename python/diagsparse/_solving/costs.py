@@ -5,6 +5,7 @@ The times were fitted to matrices of some thousand to a million rows on two core
 
 from __future__ import annotations
 
+from math import ceil
 from typing import NamedTuple
 
 from . import incomplete
@@ -84,12 +85,17 @@ def reordered(problem: Problem) -> Cost:
 
 
 def cycles(problem: Problem) -> Cost:
-    diagonals, axes = len(problem.counts), len(problem.grid or ())
-    levels = 2.0**axes / (2.0**axes - 1)
-    values = problem.n * (diagonals + 6) * levels
-    moved = CYCLES * problem.itemsize * problem.n * (4 * diagonals + 20) * levels
+    axes, steps = (
+        len(problem.grid or ()),
+        ceil(problem.nnz / max(1, problem.n)),
+    )  # wrapped ones have diagonals of their own
+    weights, vectors, coarsening = (3**axes - 1) / 2**axes, 3, 2.0**axes
+    levels = coarsening / (coarsening - 1)
+    values = steps + weights + vectors + (3**axes + weights + vectors) / (coarsening - 1)
+    moved = CYCLES * problem.itemsize * problem.n * (4 * steps + 20) * levels
     seconds = 5e-3 + moved / (1.5e10 if problem.on_cpu else 2e12)
-    return Cost(int(values * problem.itemsize), CYCLES * 5 * diagonals * problem.n * levels, moved, seconds)
+    operations = CYCLES * 5 * steps * problem.n * levels
+    return Cost(int(values * problem.n * problem.itemsize), operations, moved, seconds)
 
 
 def iterations(problem: Problem) -> Cost:

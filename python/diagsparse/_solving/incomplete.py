@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, gmres, spilu
 
+from .._backends import memory
 from .._backends.types import widened
 from .._matrix.convert import convert
 from .._matrix.norms import norm
@@ -27,6 +28,8 @@ def prepare(A: Any) -> Callable[[Any, float], Any]:
         return lambda b, reduction: np.zeros(b.shape, np.result_type(A.dtype, b.dtype))
     if not np.isfinite(size := norm(A, np.inf)):
         raise ValueError("solve: A holds values that are not finite")
+    entries = min(FILL * A.nnz, A.shape[0] ** 2) + 2 * A.nnz  # of the factors, and of two copies of A
+    memory.require_free(entries * (A.dtype.itemsize + 4), "solve: incomplete factors")
     scale = 2.0 ** frexp(size)[1]  # A / scale, so that no norm of GMRES overflows or vanishes
     unit = A * A.dtype.type(1 / scale)
     rows = sp.csc_array(convert(unit, "csc").to_scipy())

@@ -174,8 +174,7 @@ def _right_sides(a: Any, b: Any) -> Any:
     owners.refuse_gpu_array(b, a._backend, "solve", "b")
     if owners.owner_of(b) is None:
         b = as_numpy(b, "solve")
-        if b.dtype.kind not in "biufc":
-            raise TypeError(f"solve: b is of type {b.dtype}, expected numbers")
+        factors.require_numbers(b.dtype)
     if isinstance(a, batch_array):
         factors.rows_of_batch(a, b.shape)
     elif len(b.shape) not in (1, 2) or b.shape[0] != a.shape[0]:

@@ -104,3 +104,23 @@ def test_wrong_calls():
     ):
         with raises(error, words):
             call()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_of_very_different_size(name):
+    rng = np.random.default_rng(0)
+    for half in (0, 1, 2):
+        D = 10.0 ** rng.uniform(-12, 12, 300)
+        dense = D[:, None] * banded(300, half, half, "float64")
+        if half:
+            dense += np.diag(2 * abs(dense).sum(axis=1))
+        else:
+            dense = np.diag(D)
+        for b in (np.ones(300), D * rng.standard_normal(300)):
+            x, report = ds.solve(ds.hm_array(sp.csr_array(dense)).to("cuda"), make(name, b), report=True)
+            found = read(name, x)
+            size = abs(dense).sum(axis=1) * abs(found).max() + abs(b)
+            assert (abs(b - dense @ found) / size).max() <= 1e-14 and report.failed == {}
+    singular = ds.csr_array(sp.diags_array(D) @ ds.gallery.diffusion((300,), boundary="neumann")).to("cuda")
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        ds.solve(singular, make(name, np.ones(300)))

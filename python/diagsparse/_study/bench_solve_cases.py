@@ -1,4 +1,4 @@
-"""The systems of ``diagsparse bench solve``: bands, their batches, triangles, and grids with jumping coefficients."""
+"""The systems of ``diagsparse bench solve``: bands, batches of bands, and grids with jumping coefficients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SolveCase:
     make: Callable[[float], Any]  #: returns the matrix for a scale of at most 1
     devices: tuple[str, ...] = ("cpu", "cuda")
     members: int = 0  #: of a batch, 0 for a single matrix
-    kind: str = "band"  #: or "triangle", or "grid", which multigrid and conjugate gradients solve
+    iterative: bool = False  #: whether it is a grid, which multigrid and conjugate gradients solve
 
     def count(self, scale: float) -> int:
         """Return the number of members for a scale."""
@@ -59,16 +59,6 @@ def jumping(*sides: int) -> Callable[[float], Any]:
     return make
 
 
-def lower_triangle(points: int, *sides: int) -> Callable[[float], Any]:
-    """Return a function that creates the lower triangle of a stencil with so many points, which is dominant."""
-
-    def make(scale: float) -> Any:
-        shape = tuple(max(6, round(side * scale ** (1 / len(sides)))) for side in sides)
-        return sp.dia_array(sp.tril(gallery.stencil(points, shape)))
-
-    return make
-
-
 def batch_of(A: Any, count: int) -> batch_array:
     """Return a batch of matrices with the diagonals of A, multiplied by numbers from 1 to 2."""
     like: Any = FORMATS["dia"].array(A)
@@ -78,22 +68,17 @@ def batch_of(A: Any, count: int) -> batch_array:
 # fmt: off
 CASES = (
     SolveCase("solve-tridiagonal", "tridiagonal", dominant_band(10**6, 1)),
-    SolveCase("solve-tridiagonal-4", "tridiagonal", dominant_band(10**4, 1)),
-    SolveCase("solve-tridiagonal-25", "tridiagonal", dominant_band(2**25, 1), ("cuda",)),
     SolveCase("solve-band-5", "band of 5", dominant_band(10**5, 2)),
     SolveCase("solve-band-11", "band of 11", dominant_band(200_000, 5)),
     SolveCase("solve-band-41", "band of 41", dominant_band(50_000, 20)),
     SolveCase("solve-batch-50", "batch of tridiagonal matrices", dominant_band(50, 1), members=10_000),
     SolveCase("solve-batch-1000", "batch of tridiagonal matrices", dominant_band(1000, 1), members=1000),
     SolveCase("solve-batch-5", "batch of bands of 5", dominant_band(50, 2), members=10_000),
-    SolveCase("solve-triangle-5", "triangle of a 5-point grid", lower_triangle(5, 1000, 1000), kind="triangle"),
-    SolveCase("solve-triangle-9", "triangle of a 9-point grid", lower_triangle(9, 1000, 1000), kind="triangle"),
-    SolveCase("solve-triangle-7", "triangle of a 7-point grid", lower_triangle(7, 100, 100, 100), kind="triangle"),
-    SolveCase("solve-grid-5-200", "5-point grid, jumps of 1000", jumping(200, 200), kind="grid"),
-    SolveCase("solve-grid-5", "5-point grid, jumps of 1000", jumping(1000, 1000), kind="grid"),
-    SolveCase("solve-grid-7", "7-point grid, jumps of 1000", jumping(100, 100, 100), kind="grid"),
-    SolveCase("solve-grid-5-4096", "5-point grid, jumps of 1000", jumping(4096, 4096), ("cuda",), kind="grid"),
-    SolveCase("solve-grid-7-256", "7-point grid, jumps of 1000", jumping(256, 256, 256), ("cuda",), kind="grid"),
+    SolveCase("solve-grid-5-200", "5-point grid, jumps of 1000", jumping(200, 200), iterative=True),
+    SolveCase("solve-grid-5", "5-point grid, jumps of 1000", jumping(1000, 1000), iterative=True),
+    SolveCase("solve-grid-7", "7-point grid, jumps of 1000", jumping(100, 100, 100), iterative=True),
+    SolveCase("solve-grid-5-4096", "5-point grid, jumps of 1000", jumping(4096, 4096), ("cuda",), iterative=True),
+    SolveCase("solve-grid-7-256", "7-point grid, jumps of 1000", jumping(256, 256, 256), ("cuda",), iterative=True),
 )
 # fmt: on
 

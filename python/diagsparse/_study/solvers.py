@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import cg, splu, spsolve_triangular
+from scipy.sparse.linalg import cg, splu
 
 from .._arrays import owners
 from .._backends import libraries
@@ -21,7 +21,6 @@ from .._multigrid.setup import multigrid
 from .._products.solving import factorized
 from .._solving.methods import METHODS
 from .._solving.problem import Problem
-from .._solving.solve import solve as solve_once
 from .bench_solve_cases import SolveCase
 from .peers import cupy
 
@@ -52,23 +51,17 @@ def contenders(case: SolveCase, S: Any, A: Any, b: Any, where: Backend) -> Itera
     right = b if where is CPU else owners.upload(where, b)
     read = np.asarray if where is CPU else owners.download
     problem = None if case.members else Problem(A)
-    grid = case.kind == "grid"
-    fits = problem is None or not grid or problem.factor_entries <= _MOST_VALUES
+    fits = problem is None or not case.iterative or problem.factor_entries <= _MOST_VALUES
     if fits and (problem is None or not METHODS[problem.direct].missing()):
         yield Contender(*_name_of(problem), partial(factorized, A), lambda F: F.solve(right), read=read)
-    if case.kind == "triangle":
-        rows = A.asformat("csr")
-        yield Contender("diagsparse", "triangular, csr", partial(factorized, rows), lambda F: F.solve(right), read=read)
-    if not grid and problem is not None:
-        yield Contender("diagsparse", "ds.solve", lambda: None, lambda ready: solve_once(A, right), read=read)
-    if grid and where.name.partition(":")[0] in METHODS["multigrid"].devices:
+    if case.iterative and where.name.partition(":")[0] in METHODS["multigrid"].devices:
         for dtype in ("float64", "float32"):
             prepare = partial(multigrid, A, dtype=dtype)
             solve = partial(_by_multigrid, right)
             yield Contender("diagsparse", f"multigrid, {dtype}", prepare, solve, True, read)
     if where is CPU:
         yield from _scipy(case, S, b, fits)
-        if grid:
+        if case.iterative:
             yield from _pyamg(S, b)
     else:
         yield from _on_gpu(case, A, right, fits)
@@ -91,14 +84,10 @@ def _scipy(case: SolveCase, S: Any, b: Any, fits: bool) -> Iterator[Contender]:
         blocks = sp.csc_array(sp.kron(sp.diags_array(np.linspace(1, 2, len(b))), S))
         yield Contender("SciPy", "splu", partial(splu, blocks), lambda F: F.solve(b.ravel()).reshape(b.shape))
         return
-    if case.kind == "triangle":
-        csr = sp.csr_array(S)
-        yield Contender("SciPy", "spsolve_triangular", lambda: csr, lambda L: spsolve_triangular(L, b))
-        return
     if fits:
         csc = sp.csc_array(S)
         yield Contender("SciPy", "splu", partial(splu, csc), lambda F: F.solve(b))
-    if case.kind == "band":
+    if not case.iterative:
         half = int(max(S.offsets))
         band = _band(S, half)
         yield Contender(
@@ -145,15 +134,9 @@ def _on_gpu(case: SolveCase, A: Any, b: Any, fits: bool) -> Iterator[Contender]:
     if single and fits and has_cudss and Problem(A).direct != "cudss":
         prepare = partial(factorized, A, method="cudss")
         yield Contender("cuDSS", "cudss", prepare, lambda F: F.solve(b), read=owners.download)
-    if case.kind != "band" and (module := cupy()) is not None:
+    if case.iterative and (module := cupy()) is not None:
         linalg: Any = importlib.import_module("cupyx.scipy.sparse.linalg")
         csr, right = A.to_cupy("csr"), module.from_dlpack(b)
-        if case.kind == "triangle":
-            spsolve = linalg.spsolve_triangular
-            yield Contender(
-                "CuPy", "spsolve_triangular", lambda: csr, lambda L: spsolve(L, right), read=lambda x: x.get()
-            )
-            return
         bound = {"rtol" if "rtol" in signature(linalg.cg).parameters else "tol": REDUCTION}  # before CuPy 14: tol
 
         def prepare_jacobi() -> Any:

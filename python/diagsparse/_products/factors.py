@@ -34,7 +34,6 @@ class _Solver:
 
     dtype: np.dtype
     shape: tuple[int, int]
-    method: str
     sigma: complex
     seconds: float
     _members: int | None = None  # number of members of a batch
@@ -46,15 +45,14 @@ class _Solver:
         self.sigma, self._backend = sigma, a._backend
         blocks = max(1, self._members or 1)
         below, above = reach(a)
-        self.method = checked_method(a, method, below, above, blocks)
+        chosen = checked_method(a, method, below, above, blocks)
         with self._naming_singular("factorized:"):
             if a._backend is CPU:
-                self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
-                self.method = self._factors.method
+                self._factors: Any = host_factors.HostFactors(a, sigma, chosen, below, above, blocks)
             else:
                 from .device_factors import DeviceFactors  # imported at its first use
 
-                self._factors = DeviceFactors(a, sigma, self.method, blocks, once)
+                self._factors = DeviceFactors(a, sigma, chosen, blocks, once)
         self.seconds = time.perf_counter() - began
 
     @contextmanager
@@ -70,10 +68,15 @@ class _Solver:
             ) from None
         except Singular as error:
             member, row = divmod(error.row, max(1, self.shape[0]))
-            what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
-            raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {what} is zero") from None
+            what = f"pivot of row {row}" + f" of member {member}" * (self._members is not None)
+            raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: the {what} is zero") from None
         except np.linalg.LinAlgError as error:
             raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {error}") from None
+
+    @property
+    def method(self) -> str:
+        """The method that is used, see `factorized`."""
+        return str(self._factors.method)
 
     @property
     def nbytes(self) -> int:
@@ -239,7 +242,7 @@ class BatchFactorization(_Solver):
 
             if device_batches.suits(batch, sigma, method):
                 self._factors, self._backend = device_batches.BatchInPlace(batch), batch._backend
-                self.method, self.sigma, self.seconds = self._factors.method, sigma, 0.0
+                self.sigma, self.seconds = sigma, 0.0
                 return
         rhs = batch_matrix.on_the_diagonal(batch, "factorized")
         self._factor(rhs.astype(self.dtype, copy=False), sigma, method, once)

@@ -43,10 +43,10 @@ def test_pivots_are_counted_from_0():
     diagonal = np.ones(6)
     diagonal[4] = 0
     for method in ("diagonal", "tridiagonal", "banded", "dense", "qr", "triangular"):
-        with pytest.raises(np.linalg.LinAlgError, match="pivot 4 is zero"):
+        with pytest.raises(np.linalg.LinAlgError, match="pivot of row 4 is zero"):
             ds.factorized(ds.diags({0: diagonal}), method=method)
     batch = ds.batch_array([ds.diags({0: np.ones(6)}), ds.diags({0: diagonal})])
-    with pytest.raises(np.linalg.LinAlgError, match="pivot 4 of member 1 is zero"):
+    with pytest.raises(np.linalg.LinAlgError, match="pivot of row 4 of member 1 is zero"):
         ds.factorized(batch)
 
 

@@ -16,6 +16,16 @@ from diagsparse._solving.report import SolveReport
 from diagsparse._solving.solve import _refined
 
 
+def test_incomplete_factors_in_single_precision_for_right_hand_sides_in_double():
+    A = ds.hm_array(ds.gallery.stencil(5, (30, 30), dtype="float32"))
+    A.setdiag(4.3)
+    b = np.random.default_rng(0).standard_normal((900, 2))
+    for rhs in (b, b * 1j):
+        x, report = ds.solve(A, rhs, method="ilu", report=True)
+        assert x.dtype == (A @ rhs).dtype and report.method == "ilu" and not report.failed
+        assert backward_error(A.toarray(), x, rhs) <= ROUNDING["float64"]
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize("name", SOLVED_BY)
 def test_what_is_chosen_is_what_is_recommended(name):

@@ -32,7 +32,6 @@ class _Solver:
 
     dtype: np.dtype
     shape: tuple[int, int]
-    method: str
     sigma: complex
     seconds: float
     _members: int | None = None  # number of members of a batch
@@ -45,18 +44,22 @@ class _Solver:
         blocks = max(1, self._members or 1)
         below, above = reach(a)
         with self._naming_errors(f"{who}:"):
-            self.method = checked_method(a, method, below, above, blocks)
+            chosen = checked_method(a, method, below, above, blocks)
             if a._backend is CPU:
-                self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
-                self.method = self._factors.method
+                self._factors: Any = host_factors.HostFactors(a, sigma, chosen, below, above, blocks)
             else:
                 from .device_factors import DeviceFactors  # imported at its first use
 
-                self._factors = DeviceFactors(a, sigma, self.method, blocks, once)
+                self._factors = DeviceFactors(a, sigma, chosen, blocks, once)
         self.seconds = time.perf_counter() - began
 
     def _naming_errors(self, who: str) -> AbstractContextManager[None]:
         return named_errors(who, self.sigma, self.shape[0], self._members)
+
+    @property
+    def method(self) -> str:
+        """The method that is used, see `factorized`."""
+        return str(self._factors.method)
 
     @property
     def nbytes(self) -> int:
@@ -227,7 +230,7 @@ class BatchFactorization(_Solver):
 
             if device_batches.suits(batch, sigma, method):
                 self._factors, self._backend = device_batches.BatchInPlace(batch), batch._backend
-                self.method, self.sigma, self.seconds = self._factors.method, sigma, 0.0
+                self.sigma, self.seconds = sigma, 0.0
                 return
         whole = batch_matrix.on_the_diagonal(batch, who)
         self._factor(whole.astype(self.dtype, copy=False), sigma, method, once, who)

@@ -26,7 +26,7 @@ def named_errors(who: str, sigma: complex, order: int, members: int | None) -> I
         raise np.linalg.LinAlgError(f"{who} {matrix} is not positive definite: {what}") from None
     except Singular as error:
         where, row = _of_member(error.row, order, members)
-        raise np.linalg.LinAlgError(f"{who} {matrix} is singular: pivot {row}{where} is zero") from None
+        raise np.linalg.LinAlgError(f"{who} {matrix} is singular: the pivot of row {row}{where} is zero") from None
     except np.linalg.LinAlgError as error:
         raise np.linalg.LinAlgError(f"{who} {matrix} is singular: {error}") from None
     except (ValueError, MemoryError, ImportError) as error:

@@ -12,10 +12,10 @@ DIAGONALS = ("dia", "hm", "cdm")  #: formats whose diagonals are read as they ar
 
 
 class Singular(np.linalg.LinAlgError):
-    """A singular matrix; the pivot in `row`, which counts from 0, is zero."""
+    """A singular matrix; the pivot in `row` is zero."""
 
     def __init__(self, row: int) -> None:
-        super().__init__(f"pivot {row} is zero")
+        super().__init__(f"the pivot of row {row} is zero")
         self.row = row
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import frexp, prod
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, gmres, spilu
 
 from .._backends import memory
-from .._backends.types import widened
+from .._backends.types import solved_in, widened
 from .._matrix.convert import convert
 from .._matrix.norms import norm
 
@@ -37,16 +38,21 @@ def prepare(A: Any) -> Callable[[Any, float], Any]:
         factors = spilu(rows, fill_factor=FILL)
     except RuntimeError as error:
         raise np.linalg.LinAlgError(f"the incomplete factors do not exist: {error}") from None
-    M = LinearOperator(rows.shape, factors.solve, dtype=rows.dtype)
+    M = LinearOperator(rows.shape, lambda r: factors.solve(r.astype(rows.dtype, copy=False)), dtype=rows.dtype)
+
+    @cache
+    def in_dtype(dtype: Any) -> Any:
+        """Return A / scale, in double precision for such right-hand sides; its factors remain in the dtype of A."""
+        return unit.astype(dtype, copy=False)
 
     def solve(b: Any, reduction: float) -> Any:
-        kind = np.result_type(A.dtype, b.dtype)
+        kind, matrix = np.result_type(A.dtype, b.dtype), in_dtype(solved_in(A.dtype, b.dtype))
         columns = b.reshape(len(b), prod(b.shape[1:]))
         x = np.empty(columns.shape, kind)
         for part in ("real", "imag") if kind.kind == "c" and rows.dtype.kind != "c" else ("",):
             target, right = (getattr(one, part) if part else one for one in (x, columns))
             for j in range(columns.shape[1]):
-                target[:, j] = _column(unit, M, right[:, j], reduction) / scale
+                target[:, j] = _column(matrix, M, right[:, j], reduction) / scale
         return x.reshape(b.shape)
 
     return solve

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import cg, splu
+from scipy.sparse.linalg import cg, splu, spsolve_triangular
 
 from .._arrays import owners
 from .._backends import libraries
 from .._backends.backend import CPU, Backend
+from .._matrix.convert import convert
 from .._multigrid.setup import multigrid
+from .._products.incomplete import ic0
 from .._products.solving import factorized
 from .._solving.methods import METHODS
 from .._solving.problem import Problem
@@ -33,7 +35,7 @@ _CG_STEPS = 20_000  # iterations of conjugate gradients without multigrid
 class Contender:
     """One way to solve the system of a case."""
 
-    library: str  #: "diagsparse", "SciPy", "PyAMG", "cuDSS" or "CuPy"
+    library: str  #: "diagsparse", "SciPy", "PyAMG", "cuDSS", "cuSPARSE" or "CuPy"
     method: str
     prepare: Callable[[], Any]  #: the set-up
     solve: Callable[[Any], Any]  #: returns the solution, given what the set-up returned
@@ -59,7 +61,9 @@ def contenders(case: SolveCase, S: Any, A: Any, b: Any, where: Backend) -> Itera
             prepare = partial(multigrid, A, dtype=dtype)
             solve = partial(_by_multigrid, right)
             yield Contender("diagsparse", f"multigrid, {dtype}", prepare, solve, True, read)
-    if where is CPU:
+    if case.triangular:
+        yield _spsv(A, right) if where is not CPU else _spsolve_triangular(S, b)
+    elif where is CPU:
         yield from _scipy(case, S, b, fits)
         if case.iterative:
             yield from _pyamg(S, b)
@@ -97,6 +101,11 @@ def _scipy(case: SolveCase, S: Any, b: Any, fits: bool) -> Iterator[Contender]:
         yield Contender("SciPy", "solveh_banded", lambda: upper, lambda ab: scipy.linalg.solveh_banded(ab, b))
 
 
+def _spsolve_triangular(S: Any, b: Any) -> Contender:
+    csr = sp.csr_array(S)
+    return Contender("SciPy", "spsolve_triangular", lambda: csr, lambda csr: spsolve_triangular(csr, b))
+
+
 def _band(S: Any, half: int) -> Any:
     """Return the diagonals in the order of LAPACK."""
     band = np.zeros((2 * half + 1, S.shape[0]))
@@ -127,6 +136,22 @@ def _pyamg(S: Any, b: Any) -> Iterator[Contender]:
 
 
 # ---- on a GPU -----------------------------------------------------------------------------------------------------
+def _spsv(A: Any, b: Any) -> Contender:
+    """Return cuSPARSE's substitution by levels, for a csr matrix."""
+
+    def prepare() -> Any:
+        csr = convert(A, "csr")
+        return csr._core.triangle_of_rows(csr._matrix, 0, True, False)
+
+    def solve(triangle: Any) -> Any:
+        x = A._core.empty((b.size, 1), b.dtype.name, b.device, "F")
+        x.assign(b.reshape((b.size, 1)))
+        triangle.solve(x)
+        return x
+
+    return Contender("cuSPARSE", "SpSV", prepare, solve, read=lambda x: x.get().ravel())
+
+
 def _on_gpu(case: SolveCase, A: Any, b: Any, fits: bool) -> Iterator[Contender]:
     """Yield cuDSS, unless it is the method of diagsparse, and CuPy's conjugate gradients."""
     has_cudss = not isinstance(libraries.cudss(), Exception)
@@ -150,3 +175,4 @@ def _on_gpu(case: SolveCase, A: Any, b: Any, fits: bool) -> Iterator[Contender]:
             return x
 
         yield Contender("CuPy", "cg + Jacobi", prepare_jacobi, solve, True, lambda x: x.get())
+        yield Contender("diagsparse", "ic0 and CuPy's cg", partial(ic0, A), solve, True, lambda x: x.get())

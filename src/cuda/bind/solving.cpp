@@ -37,6 +37,14 @@ void bind_triangles(py::module_& m) {
     const Array reciprocals = inverse ? array_in_use(*inverse) : Array();
     return triangles::of_diagonals(a, op, lower, reciprocals, offsets);
   });
+  m.def("incomplete_lu", [](Matrix& a) {
+    const Entry entry(a.device(), {&a});
+    return triangles::factor_lu(a);
+  });
+  m.def("incomplete_cholesky", [](const Matrix& a, double shift, Matrix& factors) {
+    const Entry entry(a.device(), {&a, &factors});
+    return triangles::factor_cholesky(a, shift, factors);
+  });
 }
 
 tridiagonal::Matrix matrix(const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, int64 n,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import ceil
 from typing import NamedTuple
 
+from .._products.banded_sizes import stored_values
 from . import incomplete
 from .problem import Problem
 
@@ -51,10 +52,19 @@ def pentadiagonal(problem: Problem) -> Cost:
 
 def banded(problem: Problem) -> Cost:
     below, above = problem.reach
+    if not problem.on_cpu:
+        return _by_cyclic_reduction(problem, below, above)
     operations = 2.0 * problem.n * (below * (below + above) + 2 * below + above + 1)
     entries = problem.n * (2 * below + above + 1)
     each = 3e-11 + 5e-9 / max(below, 16)  # LAPACK works in blocks where the band is wide
     return elimination(problem, entries, problem.n, operations, 1e-7 * problem.n + each * operations)
+
+
+def _by_cyclic_reduction(problem: Problem, below: int, above: int) -> Cost:
+    entries = stored_values(problem.n, below, above)
+    operations = 14.0 * problem.n * max(below, above, 1) ** 2
+    seconds = 2e-3 + 4e-12 * entries * problem.itemsize / 2 + 5e-13 * operations
+    return elimination(problem, entries, 0, operations, seconds)
 
 
 def cholesky(problem: Problem) -> Cost:

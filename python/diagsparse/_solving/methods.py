@@ -14,6 +14,7 @@ import numpy as np
 from .._backends import libraries
 from .._backends.memory import human
 from .._multigrid.setup import multigrid
+from .._products.banded_sizes import MOST_REACH
 from .._products.method_choice import is_triangular
 from .._products.solving import factors
 from .._show.columns import percent
@@ -86,6 +87,10 @@ def _any(problem: Problem) -> str:
     return ""
 
 
+def _too_wide(problem: Problem) -> str:
+    return "" if problem.on_cpu else _within(MOST_REACH)(problem)
+
+
 def _no_definite_band(problem: Problem) -> str:
     if problem.direct not in ("tridiagonal", "banded"):
         return "A is no narrow band"
@@ -109,8 +114,9 @@ def _no_pivots(problem: Problem) -> str:
 
 def _of_band(problem: Problem) -> str:
     below, above = problem.reach
-    full = problem.nnz / max(1, problem.n * (below + above + 1))
-    return f"The band from offset {-below} to {above} is {percent(min(1.0, full))} full, which suits LAPACK."
+    full = percent(min(1.0, problem.nnz / max(1, problem.n * (below + above + 1))))
+    how = "suits LAPACK" if problem.on_cpu else "is eliminated block by block"
+    return f"The band from offset {-below} to {above} is {full} full, which {how}."
 
 
 def _of_reach(problem: Problem) -> str:
@@ -219,12 +225,12 @@ METHODS = {method.name: method for method in (
     Method("cholesky", ("cpu",), _no_definite_band, costs.cholesky,
            lambda problem: "A is a symmetric band. If it is positive definite, it needs half of the factors.",
            _factors("cholesky"), pivoting=(), keeps_rows=True),
-    Method("woodbury", ("cpu",), _only("woodbury", "quasi-band of a narrow band and a few rows"), costs.corrected,
+    Method("woodbury", ("cpu", "cuda"), _only("woodbury", "narrow band with a few other rows"), costs.corrected,
            lambda problem: "A is a narrow band with a few other rows, by which its factors are corrected.",
            _factors("woodbury"), pivoting=()),
     Method("pentadiagonal", ("cuda",), _within(2), costs.pentadiagonal,
            _of_reach, _factors("pentadiagonal")),
-    Method("banded", ("cpu",), _any, costs.banded, _of_band, _factors("banded")),
+    Method("banded", ("cpu", "cuda"), _too_wide, costs.banded, _of_band, _factors("banded"), pivoting=("cpu",)),
     Method("dense", ("cpu",), _any, costs.dense, lambda problem: "A dense matrix needs no more memory than a band.",
            _factors("dense")),
     Method("superlu", ("cpu",), _any, costs.reordered, _of_fill, _factors("superlu")),

@@ -73,9 +73,8 @@ def equilibrated(given: Equation) -> Equation:
     parts = (values.real, values.imag) if values.dtype.kind == "c" else (values,)
     for part in parts:
         np.ldexp(part, np.repeat(rows, np.diff(csr.indptr)) + columns[csr.indices], out=part)
-    scaled = array(
-        sp.csr_array((values, csr.indices, csr.indptr), csr.shape), A.format if A.format in DIAGONALS else "csr"
-    )
+    format = A.format if A.format in (*DIAGONALS, "qband") else "csr"
+    scaled = array(sp.csr_array((values, csr.indices, csr.indptr), csr.shape), format)
     return Equation(System(scaled.to(A.device), owner), R @ given.b, C, inverse)
 
 

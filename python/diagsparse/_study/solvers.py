@@ -68,6 +68,8 @@ def contenders(case: SolveCase, S: Any, A: Any, b: Any, where: Backend) -> Itera
         if case.iterative:
             yield from _pyamg(S, b)
     else:
+        if not case.members and not case.iterative:
+            yield from _lapack(S, b)
         yield from _on_gpu(case, A, right, fits)
 
 
@@ -83,7 +85,7 @@ def _by_multigrid(b: Any, M: Any) -> Any:
 
 # ---- on a CPU -----------------------------------------------------------------------------------------------------
 def _scipy(case: SolveCase, S: Any, b: Any, fits: bool) -> Iterator[Contender]:
-    """Yield SuperLU, and LAPACK for bands, which solves in one call."""
+    """Yield SuperLU, and LAPACK for bands."""
     if case.members:
         blocks = sp.csc_array(sp.kron(sp.diags_array(np.linspace(1, 2, len(b))), S))
         yield Contender("SciPy", "splu", partial(splu, blocks), lambda F: F.solve(b.ravel()).reshape(b.shape))
@@ -92,13 +94,16 @@ def _scipy(case: SolveCase, S: Any, b: Any, fits: bool) -> Iterator[Contender]:
         csc = sp.csc_array(S)
         yield Contender("SciPy", "splu", partial(splu, csc), lambda F: F.solve(b))
     if not case.iterative:
-        half = int(max(S.offsets))
-        band = _band(S, half)
-        yield Contender(
-            "SciPy", "solve_banded", lambda: band, lambda ab: scipy.linalg.solve_banded((half, half), ab, b)
-        )
-        upper = np.ascontiguousarray(band[: half + 1])
-        yield Contender("SciPy", "solveh_banded", lambda: upper, lambda ab: scipy.linalg.solveh_banded(ab, b))
+        yield from _lapack(S, b)
+
+
+def _lapack(S: Any, b: Any) -> Iterator[Contender]:
+    """Yield LAPACK on the host, which factors and solves in one call."""
+    half = int(max(S.offsets))
+    band = _band(S, half)
+    yield Contender("SciPy", "solve_banded", lambda: band, lambda ab: scipy.linalg.solve_banded((half, half), ab, b))
+    upper = np.ascontiguousarray(band[: half + 1])
+    yield Contender("SciPy", "solveh_banded", lambda: upper, lambda ab: scipy.linalg.solveh_banded(ab, b))
 
 
 def _spsolve_triangular(S: Any, b: Any) -> Contender:

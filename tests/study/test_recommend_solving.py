@@ -163,3 +163,13 @@ def test_the_order_does_not_depend_on_the_format():
     for one, other in pairwise(found.values()):
         assert [c.name for c in one.candidates] == [c.name for c in other.candidates]
         assert [c.entries for c in one.candidates] == [c.entries for c in other.candidates]
+
+
+def test_the_bytes_of_levels():
+    for A in (
+        ds.gallery.tridiagonal(300_000), ds.gallery.stencil(3, (300_000,), periodic=True),
+        ds.gallery.diffusion((500, 510)), ds.gallery.diffusion((500, 510), boundary="periodic"),
+        ds.gallery.diffusion((60, 62, 64)),
+    ):  # fmt: skip
+        advice = {one.name: one for one in ds.recommend(A, "solve").candidates}
+        assert advice["multigrid"].nbytes == pytest.approx(ds.multigrid(A).nbytes, rel=0.1)

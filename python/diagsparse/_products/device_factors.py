@@ -30,7 +30,7 @@ class DeviceFactors:
             self.matrix = a - a.dtype.type(sigma) * eye(a.shape[0], dtype=a.dtype, device=a.device)
         else:
             self.matrix = a if once else a.copy()  # as the user may write to the matrix
-        self._method, self._members = device_methods.METHODS[method], members
+        self.method, self._members = method, members
         self._once = once and method == "tridiagonal"
         self._solves: dict[tuple[str, np.dtype], tuple[Solve, int]] = {}
         self._lock = Lock()
@@ -59,7 +59,7 @@ class DeviceFactors:
                 if self._once:
                     self._solves[key] = device_methods.tridiagonal_once(a, self._members), 0
                 else:
-                    solve, nbytes, verify = self._method(a, self._members)
+                    solve, nbytes, verify = device_methods.METHODS[self.method](a, self._members)
                     device_methods.require_regular(a, solve, verify)
                     self._solves[key] = solve, nbytes
             return self._solves[key][0]

@@ -1,4 +1,4 @@
-"""Methods of factorizations on a GPU: kernels of our own and cuSPARSE for narrow bands, NVIDIA's cuDSS for the rest.
+"""Methods of factorizations on a GPU: kernels of our own and cuSPARSE for bands, NVIDIA's cuDSS for the rest.
 
 A method returns a function that solves, the bytes of the factors, and how to verify them. cuSPARSE does not return
 factors, so only the diagonals are stored where it is used.
@@ -16,12 +16,13 @@ from .._backends import libraries, memory
 from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
+from . import device_banded, device_corrected
+from .banded_sizes import MOST_REACH
 from .cudss import Cudss
 from .device_bands import WITH_DIAGONALS, by_rows, filled
 from .triangles import Triangle
 
 _MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
-_MIN_SYSTEMS = 32  # systems from which cuSPARSE is faster than cuDSS, which solves all of them as one
 
 Solve = Callable[[Any, Any], None]
 """``solve(b, x)`` writes the solutions for `b` to `x`: columns of `DeviceArray`s in F order; `x` may be `b`."""
@@ -34,11 +35,11 @@ for nothing."""
 
 def chosen(a: SparseArray, below: int, above: int, needed: str, members: int) -> str:
     """Return the method for a matrix of `members` blocks; `needed` is the first one that supports its bandwidth."""
-    if members == 1 and _is_cyclic(a):
+    if members == 1 and (_is_cyclic(a) or (needed == "cudss" and device_corrected.has_corners(a))):
         return "cyclic"
-    if needed == "pentadiagonal" and members < _MIN_SYSTEMS and not isinstance(libraries.cudss(), Exception):
-        return "cudss"
-    return needed
+    if members == 1 and needed == "cudss" and device_corrected.of_quasi_band(a) is not None:
+        return "woodbury"
+    return "banded" if needed == "pentadiagonal" else needed
 
 
 def _overwriting(solve: Callable[[Any], None]) -> Solve:
@@ -129,8 +130,10 @@ def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
     is ``T + P K P^T``, and its inverse ``(I - Y M P^T) T^-1`` with ``Y = T^-1 P`` and ``M = (I + K P^T Y)^-1 K``.
     """
     n, core = a.shape[0], a._core
+    if members == 1 and not _is_cyclic(a) and device_corrected.has_corners(a):
+        return _corrected(a, device_corrected.of_corners(a))
     if members != 1 or not _is_cyclic(a):
-        raise ValueError('factorized: method "cyclic" needs three diagonals and two corner elements on a GPU')
+        raise ValueError('factorized: method "cyclic" needs a band with entries in two small corners')
     a = a if a.format in WITH_DIAGONALS else convert(a, "csr")
     first, last = (core.diagonal(a._matrix, a._op, k).get()[0] for k in (n - 1, 1 - n))
     try:
@@ -154,6 +157,34 @@ def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
             raise
         return _cudss(a, 1)
     return corrected, nbytes + y.nbytes, ""
+
+
+def _woodbury(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    split = device_corrected.of_quasi_band(a)
+    if members != 1 or split is None:
+        raise ValueError(
+            'factorized: method "woodbury" needs a qband matrix of a band, and at most 64 rows or columns with other '
+            "entries"
+        )
+    return _corrected(a, split)
+
+
+def _corrected(a: SparseArray, split: device_corrected.Split) -> tuple[Solve, int, str]:
+    try:
+        return *device_corrected.corrected(a, split), ""
+    except np.linalg.LinAlgError:  # the band may be singular even if the matrix is not
+        if isinstance(libraries.cudss(), Exception):
+            raise
+        return _cudss(a, 1)
+
+
+def _banded(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+    return *device_banded.banded(a, *_reach(a)), ""
+
+
+def _reach(a: SparseArray) -> tuple[int, int]:
+    offsets = a._summary().offsets[a._summary().fill > 0]
+    return int(-offsets.min(initial=0)), int(offsets.max(initial=0))
 
 
 def _pivoting_tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
@@ -254,8 +285,11 @@ METHODS: dict[str, Method] = {
     "diagonal": _diagonal,
     "tridiagonal": _tridiagonal,
     "pentadiagonal": _pentadiagonal,
+    "banded": _banded,
     "cudss": _cudss,
     "cyclic": _cyclic,
+    "woodbury": _woodbury,
     "triangular": _triangular,
 }
-REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2}  #: the largest offset that a method supports
+#: the largest offset that a method supports
+REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2, "banded": MOST_REACH}

@@ -13,6 +13,7 @@ from .problem import Problem
 
 _FASTER = 2.0  # an iterative method is preferred to a direct one if its predicted time is shorter by this factor
 
+LAST = "qr"  #: the method that is tried after all others
 _NARROW = ("diagonal", "tridiagonal")  # always come first
 
 
@@ -65,7 +66,7 @@ class Ranking:
         """All methods that suit the matrix, the first one to be tried first; what is not installed comes last.
 
         The direct method is that of `factorized`. An iterative method comes before it if it should be clearly faster,
-        or if the factors would not fit in memory.
+        or if the factors would not fit in memory. Orthogonal factors are the last resort.
         """
         suitable = [method for method in self._methods if method.name not in self.left_out]
         if len(suitable) < 2:  # no forecast is needed
@@ -80,7 +81,7 @@ class Ranking:
             ranked = [*first, *direct, *(method for method in iterative if method not in first)]
         else:
             ranked = [*direct, *iterative]
-        return sorted(ranked, key=lambda method: bool(method.missing()))
+        return sorted(ranked, key=lambda method: (method.name == LAST, bool(method.missing())))
 
     @cached_property
     def left_out(self) -> dict[str, str]:

@@ -7,7 +7,7 @@
 #include "core/arithmetic.hpp"
 #include "core/compressed_rows.hpp"
 #include "cpu/parallel.hpp"
-#include "cpu/pivots.hpp"
+#include "core/pivots.hpp"
 
 namespace diagsparse::triangles {
 

@@ -6,6 +6,8 @@
 
 #include "bind/device.hpp"
 #include "bind/exchange.hpp"
+#include "kernels/banded/corrections.hpp"
+#include "kernels/banded/factors.hpp"
 #include "kernels/cusparse/solve.hpp"
 #include "kernels/triangles/triangle.hpp"
 #include "kernels/tridiagonal/corners.hpp"
@@ -36,6 +38,14 @@ void bind_triangles(py::module_& m) {
     const Entry entry(a.device(), {&a});
     const Array reciprocals = inverse ? array_in_use(*inverse) : Array();
     return triangles::of_diagonals(a, op, lower, reciprocals, offsets);
+  });
+  m.def("incomplete_lu", [](Matrix& a) {
+    const Entry entry(a.device(), {&a});
+    return triangles::factor_lu(a);
+  });
+  m.def("incomplete_cholesky", [](const Matrix& a, double shift, Matrix& factors) {
+    const Entry entry(a.device(), {&a, &factors});
+    return triangles::factor_cholesky(a, shift, factors);
   });
 }
 
@@ -69,11 +79,35 @@ void bind_partitions(py::module_& m) {
   });
 }
 
+void bind_bands(py::module_& m) {
+  using banded::Factors;
+  py::class_<Factors>(m, "BandFactors", py::module_local())
+      .def_property_readonly("nbytes", &Factors::nbytes)
+      .def("solve", [](const Factors& factors, const DeviceArray& b, const DeviceArray& x) {
+        const Entry entry(x.device);
+        factors.solve(b.dense(), x.dense());
+      });
+  m.def("factor_band", [](const Matrix& a, Op op, int below, int above) {
+    const Entry entry(a.device(), {&a});
+    return Factors::of(a, op, below, above);
+  });
+  m.def("multiply_selected",
+        [](const DeviceArray& factors, const DeviceArray& positions, const DeviceArray& x, const DeviceArray& result) {
+          const Entry entry(x.device);
+          banded::multiply_selected(array_in_use(factors), array_in_use(positions), x.dense(), result.dense());
+        });
+  m.def("subtract_combined", [](const DeviceArray& y, const DeviceArray& w, const DeviceArray& x) {
+    const Entry entry(x.device);
+    banded::subtract_combined(y.dense(), w.dense(), x.dense());
+  });
+}
+
 }  // namespace
 
 void bind_solving(py::module_& m) {
   bind_triangles(m);
   bind_partitions(m);
+  bind_bands(m);
   m.def("solve_tridiagonal",
         [](const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, const DeviceArray& x) {
           const Entry entry(x.device);

@@ -91,7 +91,14 @@ __global__ void __launch_bounds__(kBlock) find_largest(const Diagonals<T> a, con
   keep_largest(&most->row, sum);
 }
 
-// The normwise backward error of x, |b - A x| / (|A| |x| + |b|). Waits for the device.
+// The normwise backward error |b - A x| / (|A| |x| + |b|). Waits for the device.
+inline double backward_error(const Largest* most) {
+  const Largest found = download(most, 1).front();
+  const auto value = [](unsigned long long bits) { return std::bit_cast<double>(bits); };
+  const double size = value(found.row) * value(found.x) + value(found.b);
+  return size > 0 ? value(found.residual) / size : value(found.residual);
+}
+// That of x for a tridiagonal matrix.
 template <class T>
 double backward_error(const Diagonals<T>& a, const T* b, const T* x) {
   const Scratch<Largest> most(1);
@@ -99,10 +106,7 @@ double backward_error(const Diagonals<T>& a, const T* b, const T* x) {
   constexpr int64 kEnough = 4096;  // blocks, of which each processes many rows
   const dim3 grid(static_cast<unsigned>(std::min(kEnough, ceil_div(a.n, kBlock))));
   launch("tridiagonal_find_largest", find_largest<T>, grid, dim3(kBlock), a, b, x, most.get());
-  const Largest found = download(static_cast<const Largest*>(most.get()), 1).front();
-  const auto value = [](unsigned long long bits) { return std::bit_cast<double>(bits); };
-  const double size = value(found.row) * value(found.x) + value(found.b);
-  return size > 0 ? value(found.residual) / size : value(found.residual);
+  return backward_error(most.get());
 }
 
 }  // namespace diagsparse::cuda::tridiagonal

@@ -1,0 +1,253 @@
+// Elimination of blocks of 9 to 64 rows: a block of threads processes one of them at a time.
+//
+// The 3 b columns of D, L and U are divided among warps, 8 or 16 each, and lane i has row i of these (and row i + 32,
+// if b is larger than 32) in registers. In each step of the elimination, the warp with the pivot's column publishes it
+// in shared memory, and every warp broadcasts its part of the pivot's row.
+#pragma once
+
+#include "kernels/banded/band.cuh"
+
+namespace diagsparse::cuda::banded {
+
+template <class T>
+constexpr int kColumns = sizeof(T) == 16 ? 8 : 16;  // of a warp
+template <class T, int Rows>
+constexpr int kLargeThreads = 32 * 3 * 32 * Rows / kColumns<T>;  // for 32 Rows rows, and at most
+
+template <class T>
+struct alignas(2 * sizeof(T) > 16 ? 16 : 2 * sizeof(T)) Pair {
+  T first, second;
+};
+
+// Shared memory, before the elements of L and U.
+template <class T>
+struct LargeShared {
+  alignas(16) T row[kLargeThreads<T, 2> / 32][kColumns<T>];  // of the pivot, divided by it
+  T factors[2][kMostReach];                                  // the column of the pivot; of alternate steps
+  T inverse[2];
+  int pivot[2], order[kMostReach];  // order: the row with the pivot of each column
+  unsigned size[kMostReach], size_before[kMostReach];
+  int64 table[kMostDiagonals];
+};
+
+// What a lane has of a block: Rows rows of some columns of D, L or U.
+template <class T, int Rows>
+struct LargeBlock {
+  static constexpr int N = kColumns<T>;
+  T v[N][Rows];
+  int b, lane, part, first;  // part: 0 for D, 1 for L, 2 for U; first: of the columns
+  int warp;
+  int step[Rows];
+
+  __device__ explicit LargeBlock(int b) : b(b) {
+    lane = static_cast<int>(threadIdx.x % 32);
+    warp = static_cast<int>(threadIdx.x / 32);
+    const int each = static_cast<int>(blockDim.x / 32) / 3;
+    part = warp / each;
+    first = warp % each * N;
+  }
+  __device__ int row(int r) const { return lane + 32 * r; }
+
+  template <class F>
+  __device__ void for_each(const F& f) {
+#pragma unroll
+    for (int c = 0; c < N; ++c) {
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) f(v[c][r], first + c, row(r));
+    }
+  }
+  __device__ void take(const BandView<T>& a, int64 block) {
+    const int shift = part == 0 ? 0 : part == 1 ? -b : b;
+    for_each([&](T& value, int c, int r) { value = r < b && c < b ? a.at(block * b + r, c - r + shift) : T{}; });
+  }
+  // v -= factors * M; factors in shared memory, b x b, both by columns. M is followed by N - 1 columns of anything.
+  __device__ void subtract(const T* factors, const T* m) {
+    for (int k = 0; k < b; k += 2) {
+      T one[Rows], two[Rows];
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        const int at = k * b + min(row(r), b - 1);
+        one[r] = factors[at];
+        two[r] = factors[at + b];
+      }
+      const T* column = m + first * b + k;
+#pragma unroll
+      for (int c = 0; c < N; ++c, column += b) {
+        const Pair<T> pair = *reinterpret_cast<const Pair<T>*>(column);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          v[c][r] = less_product(less_product(v[c][r], one[r], pair.first), two[r], pair.second);
+        }
+      }
+    }
+  }
+  // The largest element of each row of D, for all warps.
+  __device__ void find_sizes(unsigned* sizes) {
+    if (part == 0) {
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        unsigned size = 0;
+#pragma unroll
+        for (int c = 0; c < N; ++c) {
+          if (first + c < b) size = max(size, size_of(v[c][r]));
+        }
+        if (row(r) < b) atomicMax(sizes + row(r), size);
+      }
+    }
+    __syncthreads();
+  }
+
+  // Column first + c of D, by the warp that has it: finds the pivot.
+  __device__ void find_pivot(int c, T (&column)[Rows], LargeShared<T>& shared, int buffer) {
+    unsigned best = 0;
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      if (step[r] < 0) best = max(best, size_of(column[r]) + 1);
+    }
+    const unsigned most = __reduce_max_sync(~0u, best);
+    int pivot = -1;
+#pragma unroll
+    for (int r = Rows - 1; r >= 0; --r) {
+      const unsigned equal = __ballot_sync(~0u, step[r] < 0 && size_of(column[r]) + 1 == most);
+      if (equal) pivot = __ffs(static_cast<int>(equal)) - 1 + 32 * r;
+    }
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      shared.factors[buffer][row(r)] = column[r];
+      if (row(r) == pivot) {
+        shared.inverse[buffer] = reciprocal(column[r]);
+        shared.pivot[buffer] = pivot;
+        shared.order[first + c] = pivot;
+      }
+      column[r] = convert<T>(row(r) == pivot ? 1 : 0);
+    }
+  }
+  // Gauss-Jordan elimination in place, with implicit row exchanges: row `step` of the results is in row `row`.
+  __device__ bool eliminate(LargeShared<T>& shared) {
+    bool strong = true;
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) step[r] = row(r) < b ? -1 : row(r);
+    for (int base = 0; base < b; base += N) {
+#pragma unroll
+      for (int c = 0; c < N; ++c) {
+        const int k = base + c, buffer = c % 2;
+        if (k >= b) break;
+        if (part == 0 && first == base) find_pivot(c, v[c], shared, buffer);
+        __syncthreads();
+        const int pivot = shared.pivot[buffer];
+        const T inverse = shared.inverse[buffer];
+        strong = strong && size_of(inverse) > 0 && is_finite(inverse);
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) {
+          if (row(r) != pivot) continue;
+          step[r] = k;
+#pragma unroll
+          for (int j = 0; j < N; ++j) shared.row[warp][j] = v[j][r] * inverse;
+        }
+        __syncwarp();
+        T factor[Rows];
+#pragma unroll
+        for (int r = 0; r < Rows; ++r) factor[r] = shared.factors[buffer][row(r)];
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+          const T of_pivot = shared.row[warp][j];
+#pragma unroll
+          for (int r = 0; r < Rows; ++r) {
+            v[j][r] = row(r) == pivot ? of_pivot : less_product(v[j][r], factor[r], of_pivot);
+          }
+        }
+      }
+    }
+    __syncthreads();
+    for_each([&](T& value, int c, int r) {
+      if (r >= b || c >= b) return;
+      if (part != 0) strong = strong && tridiagonal::small(value);
+      else strong = strong && magnitude(value) * of_size<Real<T>>(shared.size[shared.order[c]]) <= kMostCondition;
+    });
+    return strong;
+  }
+  __device__ void store(T* m) {
+    for_each([&](T& value, int c, int r) {
+      if (r < b && c < b) m[c * b + r] = value;
+    });
+  }
+  __device__ void store_solved(T* m, const LargeShared<T>& shared) {
+#pragma unroll
+    for (int c = 0; c < N; ++c) {
+      if (first + c >= b) break;
+      const int column = part == 0 ? shared.order[first + c] : first + c;
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        if (row(r) < b) m[column * b + step[r]] = v[c][r];
+      }
+    }
+  }
+};
+
+// L and U of the even block 2 j of a level, by columns.
+template <class T>
+__device__ void fetch_couplings(const BandView<T>& a, const Level<T>& level, int64 j, int b, T* to) {
+  const int size = b * b;
+  for (int i = static_cast<int>(threadIdx.x); i < 2 * size; i += static_cast<int>(blockDim.x)) {
+    if (level.couplings) {
+      to[i] = read(level.couplings + 2 * j * size + i);
+    } else {
+      const int column = i % size / b, row = i % b;
+      to[i] = a.at(2 * j * b + row, column - row + (i < size ? -b : b));
+    }
+  }
+}
+
+// Eliminates on a level.
+template <class T, int Rows>
+__global__ void __launch_bounds__(kLargeThreads<T, Rows>)
+    eliminate_large(const __grid_constant__ Band<T> band, const Level<T> before, const Level<T> level, bool lowest,
+                    int b, int* weak) {
+  extern __shared__ uint4 memory[];
+  auto& shared = *reinterpret_cast<LargeShared<T>*>(memory);
+  T* const couplings = reinterpret_cast<T*>(&shared + 1);
+  const BandView<T> a(band, shared.table);
+  const int64 size = b * b, count = lowest ? level.eliminated() : level.count;
+  LargeBlock<T, Rows> own(b);
+  bool strong = true;
+  for (int64 i = blockIdx.x; i < count; i += gridDim.x) {
+    const Position at = position(level, i);
+    const int64 j = at.block;
+    for (int r = static_cast<int>(threadIdx.x); r < kMostReach; r += static_cast<int>(blockDim.x)) {
+      shared.size[r] = shared.size_before[r] = 0;
+    }
+    if (lowest) {
+      __syncthreads();
+      own.take(a, j);
+      own.find_sizes(shared.size);
+    } else {
+      fetch_couplings(a, before, j, b, couplings);
+      __syncthreads();
+      if (own.part != 0) own.for_each([](T& value, int, int) { value = T{}; });
+      else if (!before.main) own.take(a, 2 * j);
+      else
+        own.for_each(
+            [&](T& value, int c, int r) { value = r < b && c < b ? read(before.main + j * size + c * b + r) : T{}; });
+      own.find_sizes(shared.size_before);
+      const T *previous = before.solved + 3 * (j - 1) * size, *next = before.solved + 3 * j * size;
+      if (j > 0 && own.part != 2) own.subtract(couplings, previous + (own.part == 0 ? 2 : 1) * size);
+      if (2 * j + 1 < before.count && own.part != 1)
+        own.subtract(couplings + size, next + (own.part == 0 ? 1 : 2) * size);
+      own.find_sizes(shared.size);
+      using R = Real<T>;
+      for (int r = static_cast<int>(threadIdx.x); r < b; r += static_cast<int>(blockDim.x)) {
+        strong = strong && of_size<R>(shared.size[r]) >= kLeastFraction * of_size<R>(shared.size_before[r]);
+      }
+    }
+    if (at.eliminated) {
+      strong = own.eliminate(shared) && strong;
+      own.store_solved(level.solved + (j / 2 * 3 + own.part) * size, shared);
+    } else {
+      own.store(own.part == 0 ? level.main + j / 2 * size : level.couplings + (j / 2 * 2 + own.part - 1) * size);
+    }
+    __syncthreads();
+  }
+  if (!strong) *weak = 1;
+}
+
+}  // namespace diagsparse::cuda::banded

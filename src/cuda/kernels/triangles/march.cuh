@@ -1,0 +1,91 @@
+// Kernel "march": substitution with any diagonals by a single block of threads, which keeps the results of the last
+// rows in shared memory. It computes `step` rows at once, as many as do not depend on each other. If these are fewer
+// than a warp has threads, a warp computes 32 rows at once, and their near diagonals in several rounds. The rows are
+// computed in the same way on every run.
+#pragma once
+
+#include "kernels/triangles/terms.cuh"
+
+namespace diagsparse::cuda::triangles {
+
+constexpr int kMostAtOnce = 512;  // rows
+constexpr int kWindow = 4096;     // rows in shared memory
+constexpr int kMostNear = 4;      // diagonals nearer than a warp is wide
+
+template <class T>
+__device__ T from_lane_before(T v, int lanes) {
+  if constexpr (is_complex<T>) {
+    return {__shfl_up_sync(~0u, v.re, lanes), __shfl_up_sync(~0u, v.im, lanes)};
+  } else {
+    return __shfl_up_sync(~0u, v, lanes);
+  }
+}
+
+// The terms from `far` on are nearer than 32 rows.
+template <class T>
+__global__ void __launch_bounds__(kMostAtOnce)
+    substitute_march(const __grid_constant__ Terms<T> t, int far, T* x, int64 lead) {
+  constexpr int kEarly = 4;  // diagonals that are read one step ahead
+  extern __shared__ __align__(16) unsigned char shared[];
+  T* const window = reinterpret_cast<T*>(shared);
+  x += blockIdx.y * lead;
+  const bool near = far < t.count;
+  const int64 each = near ? 32 : t.step, sign = t.rows.sign();
+  const int me = static_cast<int>(threadIdx.x), lane = me % 32;
+  struct Operands {
+    T early[kEarly], near[kMostNear], inverse, b;
+  };
+  const auto load = [&](int64 q, Operands& to) {
+    const bool inside = me < each && q < t.rows.count;
+    const int64 i = inside ? t.rows.row(q) : 0;
+#pragma unroll
+    for (int k = 0; k < kEarly; ++k) to.early[k] = inside && k < far ? t.element(k, q, i) : T{};
+#pragma unroll
+    for (int k = 0; k < kMostNear; ++k) to.near[k] = inside && far + k < t.count ? t.element(far + k, q, i) : T{};
+    to.inverse = inside ? t.reciprocal(i) : T{};
+    to.b = inside ? x[i] : T{};
+  };
+  Operands next;
+  load(me, next);
+  for (int64 q = me; q - me < t.rows.count; q += each) {
+    const Operands now = next;
+    load(q + each, next);
+    const bool inside = me < each && q < t.rows.count;
+    const int64 i = inside ? t.rows.row(q) : 0;
+    T sum = now.b;
+    const auto subtract = [&](int k, T a) {
+      const int64 d = t.distance[k];
+      if (!inside || d > q) return;
+      sum = minus_product(sum, a, d + each <= kWindow ? window[(q - d) % kWindow] : from_l2(x + i + sign * d));
+    };
+#pragma unroll
+    for (int k = 0; k < kEarly; ++k) {
+      if (k < far) subtract(k, now.early[k]);
+    }
+    for (int k = kEarly; k < far; ++k) subtract(k, inside ? t.element(k, q, i) : T{});
+    if (near) {
+#pragma unroll
+      for (int k = 0; k < kMostNear; ++k) {  // of the step before
+        if (far + k < t.count && t.distance[far + k] > lane) subtract(far + k, now.near[k]);
+      }
+      for (int low = 0; low < 32; low += static_cast<int>(t.step)) {
+        const T result = finished(t.last, now.inverse, sum);
+#pragma unroll
+        for (int k = 0; k < kMostNear; ++k) {
+          if (far + k >= t.count) break;
+          const int d = static_cast<int>(t.distance[far + k]), from = lane - d;
+          const T v = from_lane_before(result, d);
+          if (from >= low && from < low + t.step) sum = minus_product(sum, now.near[k], v);
+        }
+      }
+    }
+    const T result = finished(t.last, now.inverse, sum);
+    if (inside) {
+      x[i] = result;
+      window[q % kWindow] = result;
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace diagsparse::cuda::triangles

@@ -27,7 +27,7 @@ PATTERNS = {  # with the order of rows
     "27 points": (sp.csr_array(ds.gallery.stencil(27, (20, 35, 17))), "grid"),
     "short lines": (sp.csr_array(ds.gallery.stencil(5, (70, 30))), "grid"),
     "far apart": (on_diagonals(-4000, -700, -300, 300, 2000), "blocks"),
-    "multiples": (on_diagonals(-1200, -40, 50, 1000), "chains"),
+    "multiples": (on_diagonals(-9600, -600, 700, 11200), "chains"),
     "one in three": (on_diagonals(-3000, -100, 1500), "chains"),
     "near and far": (on_diagonals(-40, -1, 2, 7, 100), "march"),
     "medium": (on_diagonals(-1100, -50, -33, 60, 700), "march"),

@@ -25,16 +25,21 @@ __device__ T from_lane_before(T v, int lanes) {
 template <class T>
 __global__ void __launch_bounds__(kMostAtOnce)
     substitute_march(const __grid_constant__ Terms<T> t, int far, T* x, int64 lead) {
-  constexpr int kEarly = 4;  // diagonals that are read one step ahead
+  constexpr int kEarly = 4;                        // far diagonals that are read ahead
+  constexpr int kAhead = sizeof(T) == 16 ? 1 : 3;  // by so many steps
   extern __shared__ __align__(16) unsigned char shared[];
   T* const window = reinterpret_cast<T*>(shared);
   x += blockIdx.y * lead;
   const bool near = far < t.count;
   const int64 each = near ? 32 : t.step, sign = t.rows.sign();
-  const int me = static_cast<int>(threadIdx.x), lane = me % 32;
+  const int me = static_cast<int>(threadIdx.x), lane = me % 32, step = static_cast<int>(t.step);
+  int distance[kMostNear];
+#pragma unroll
+  for (int k = 0; k < kMostNear; ++k) distance[k] = far + k < t.count ? static_cast<int>(t.distance[far + k]) : 32;
   struct Operands {
     T early[kEarly], near[kMostNear], inverse, b;
   };
+  Operands next[kAhead];
   const auto load = [&](int64 q, Operands& to) {
     const bool inside = me < each && q < t.rows.count;
     const int64 i = inside ? t.rows.row(q) : 0;
@@ -45,37 +50,33 @@ __global__ void __launch_bounds__(kMostAtOnce)
     to.inverse = inside ? t.reciprocal(i) : T{};
     to.b = inside ? x[i] : T{};
   };
-  Operands next;
-  load(me, next);
-  for (int64 q = me; q - me < t.rows.count; q += each) {
-    const Operands now = next;
-    load(q + each, next);
+  const auto compute = [&](int64 q, const Operands& now) {
     const bool inside = me < each && q < t.rows.count;
     const int64 i = inside ? t.rows.row(q) : 0;
     T sum = now.b;
-    const auto subtract = [&](int k, T a) {
-      const int64 d = t.distance[k];
+    const auto subtract = [&](int64 d, T a) {
       if (!inside || d > q) return;
       sum = minus_product(sum, a, d + each <= kWindow ? window[(q - d) % kWindow] : from_l2(x + i + sign * d));
     };
 #pragma unroll
     for (int k = 0; k < kEarly; ++k) {
-      if (k < far) subtract(k, now.early[k]);
+      if (k < far) subtract(t.distance[k], now.early[k]);
     }
-    for (int k = kEarly; k < far; ++k) subtract(k, inside ? t.element(k, q, i) : T{});
+    for (int k = kEarly; k < far; ++k) subtract(t.distance[k], inside ? t.element(k, q, i) : T{});
     if (near) {
 #pragma unroll
       for (int k = 0; k < kMostNear; ++k) {  // of the step before
-        if (far + k < t.count && t.distance[far + k] > lane) subtract(far + k, now.near[k]);
+        if (distance[k] < 32 && distance[k] > lane) subtract(distance[k], now.near[k]);
       }
-      for (int low = 0; low < 32; low += static_cast<int>(t.step)) {
+#pragma unroll 4
+      for (int low = 0; low < 32; low += step) {
         const T result = finished(t.last, now.inverse, sum);
 #pragma unroll
         for (int k = 0; k < kMostNear; ++k) {
-          if (far + k >= t.count) break;
-          const int d = static_cast<int>(t.distance[far + k]), from = lane - d;
-          const T v = from_lane_before(result, d);
-          if (from >= low && from < low + t.step) sum = minus_product(sum, now.near[k], v);
+          if (distance[k] == 32) continue;
+          const T v = from_lane_before(result, distance[k]);
+          const unsigned after = lane - distance[k] - low;
+          if (after < static_cast<unsigned>(step)) sum = minus_product(sum, now.near[k], v);
         }
       }
     }
@@ -85,6 +86,16 @@ __global__ void __launch_bounds__(kMostAtOnce)
       window[q % kWindow] = result;
     }
     __syncthreads();
+  };
+#pragma unroll
+  for (int a = 0; a < kAhead; ++a) load(me + a * each, next[a]);
+  for (int64 begin = 0; begin < t.rows.count; begin += kAhead * each) {
+#pragma unroll
+    for (int a = 0; a < kAhead; ++a) {
+      const Operands now = next[a];
+      load(begin + me + (a + kAhead) * each, next[a]);
+      compute(begin + me + a * each, now);
+    }
   }
 }
 

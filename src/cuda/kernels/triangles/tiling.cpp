@@ -2,6 +2,7 @@
 #include "kernels/triangles/tiling.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <limits>
 
@@ -38,8 +39,7 @@ int64 skew_along(const std::vector<Point>& points, int64 Point::* axis, const au
 
 std::vector<Axes> grids_of(int64 rows, const std::vector<Term>& terms) {
   std::vector<Axes> grids;
-  if (terms.empty() || terms.size() > kMostInGrid || rows > std::numeric_limits<int>::max() * int64{kShortest})
-    return {};
+  if (terms.empty() || terms.size() > kMostInGrid || rows > std::numeric_limits<int>::max() * int64{4}) return {};
   const auto add = [&](int64 line, int64 lines) {
     const int64 all = ceil_of(rows, line);
     Axes axes{line, lines > 0 ? lines : all, lines > 0 ? ceil_of(all, lines) : 1, points_of(terms, line, lines)};
@@ -70,7 +70,7 @@ std::vector<Axes> grids_of(int64 rows, const std::vector<Term>& terms) {
 }
 
 int shared_bytes(const Tiling& g, std::size_t terms, int item) {
-  return (kRing * g.pitch + g.slots * static_cast<int>(terms + 2) * kSteps * (32 * g.warps + 1)) * item;
+  return (kRing * g.pitch + g.slots * static_cast<int>(terms + 2) * kSteps * (32 * g.warps + 16 / item)) * item;
 }
 
 bool make_tiling(const Axes& axes, const std::vector<Term>& terms, int item, int shared, Tiling& g,
@@ -104,6 +104,7 @@ bool make_tiling(const Axes& axes, const std::vector<Term>& terms, int item, int
     const bool flat_tile = g.planes == 1;
     g.tile_y = flat_tile ? 32 * g.warps : g.warps == 1 ? 8 : g.warps <= 4 ? (g.warps == 2 ? 8 : 16) : 16;
     g.tile_z = 32 * g.warps / g.tile_y;
+    g.bits_y = std::countr_zero(static_cast<unsigned>(g.tile_y));
     g.border = g.border_y * g.tile_z + (g.tile_y + g.border_y) * g.border_z;
     g.pitch = (g.tile_y + g.border_y) * (g.tile_z + g.border_z) + 1;
     g.writers = std::max(1, g.warps / 2);

@@ -17,7 +17,7 @@ namespace diagsparse::cuda::triangles {
 constexpr int kMostInGrid = 13;  // diagonals, as of 27 points
 constexpr int kSteps = 8;        // of a chunk
 constexpr int kRing = 32;        // steps whose results are in shared memory
-constexpr int kMostDelay = 16;
+constexpr int kMostDelay = kSteps;
 constexpr int kMostSlots = 4, kMostReaders = 4, kMostWriters = 4, kMostThreads = 768;
 
 // What a row depends on is (x - dx, y - dy, z - dz).
@@ -40,15 +40,23 @@ struct GridTerm {
   int delay, back;
 };
 
+// Unused columns after the operands of a step, so that threads that load neighbouring steps use different banks.
+template <class T>
+constexpr int kGap = 16 / sizeof(T);
+
 struct Tiling {
   int line, lines, planes;  // of the grid
-  int tile_y, tile_z, skew_y, skew_z, start, shear;
+  int tile_y, tile_z;       // powers of two
+  int bits_y, skew_y, skew_z, start, shear;
   int border_y, border_z, border;  // lines before a tile that it depends on: in each plane; planes; all of them
   int tiles_y, tiles, chunks;
   int warps, writers, readers, slots, team;  // of a block: warps that compute, ...; of a team of loaders
   int pitch;                                 // columns of a step in shared memory; the last one is zero
 
   int threads() const { return 32 * (warps + writers + readers + slots * team); }
+  // The place of line l of a tile in it.
+  constexpr int y_of(int l) const { return l & (tile_y - 1); }
+  constexpr int z_of(int l) const { return l >> bits_y; }
   constexpr int delay(int y, int z) const { return start + skew_y * y + skew_z * z; }
   constexpr int column(int y, int z) const { return (z + border_z) * (tile_y + border_y) + y + border_y; }
 };

@@ -54,7 +54,7 @@ class _Solver:
             else:
                 from .device_factors import DeviceFactors  # imported at its first use
 
-                self._factors = DeviceFactors(a, sigma, self.method, blocks, once)
+                self._factors = DeviceFactors(a, sigma, self.method, blocks, (below, above), once)
         self.seconds = time.perf_counter() - began
 
     @contextmanager

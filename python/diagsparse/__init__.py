@@ -27,6 +27,7 @@ from ._products.chains import chebyshev_multiply, power_multiply, recurrence_mul
 from ._products.cholesky import cholesky_banded
 from ._products.forecasts import forecast, memory_report
 from ._products.incomplete import ic0, ilu0
+from ._products.interleaved import interleaved_batch
 from ._products.kron import kron
 from ._products.products import matmul, plan_matmul, plan_matvec
 from ._products.solving import factorized
@@ -46,7 +47,7 @@ __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
     "block_diag", "block_jacobi", "chebyshev_multiply", "cholesky_banded", "commutator", "compare", "cuda_available",
     "diags", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0", "ilu0",
-    "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply",
+    "interleaved_batch", "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply",
     "read", "recommend", "recurrence_multiply", "reordered", "set_memory_pool", "set_num_threads", "show_config",
     "solve", "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
 ]  # fmt: skip

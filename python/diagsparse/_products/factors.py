@@ -22,6 +22,7 @@ from .._show import display
 from . import batch_matrix, host_factors
 from .batches import batch_array
 from .host_cholesky import NotPositiveDefinite
+from .interleaved import interleaved_batch
 from .method_choice import checked_method, reach
 from .substitution import Singular
 
@@ -245,6 +246,7 @@ class BatchFactorization(_Solver):
         self._factor(rhs.astype(self.dtype, copy=False), sigma, method, once)
 
     __array_ufunc__ = None  # so that `b @ F` raises TypeError
+    _beside = False  # whether the members lie beside each other
 
     def __matmul__(self, b: Any) -> Any:
         return self.solve(b)
@@ -253,19 +255,51 @@ class BatchFactorization(_Solver):
         return self.count
 
     def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        rows = self.count, self.shape[0]
-        if tuple(shape) not in (rows, rows[1:]):
+        n = self.shape[0]
+        expected = (n, self.count) if self._beside else (self.count, n)
+        self._require_fit(shape, expected)
+        return expected
+
+    def _require_fit(self, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
+        n = self.shape[0]
+        if tuple(shape) not in (expected, (n,)):
             raise ValueError(
-                f"solve: b has shape {tuple(shape)}, but the batch is {self.count} matrices {self.shape[0]} x "
-                f"{self.shape[1]} and needs {rows}, or ({rows[1]},) for all of them"
+                f"solve: b has shape {tuple(shape)}, but the batch is {self.count} matrices {n} x {n} and needs "
+                f"{expected}, or ({n},) for all of them"
             )
-        return rows
 
     def __repr__(self) -> str:
         n = self.shape[0]
         return (
             f"<factors of {self.count} A_i{_shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
         )
+
+
+class InterleavedFactorization(BatchFactorization):
+    """The same for an `interleaved_batch`: ``F.solve(B)`` solves column i of B, of shape (n, count), with member i."""
+
+    def __init__(self, batch: interleaved_batch, sigma: complex, method: str | None, once: bool = False) -> None:
+        if batch._backend is not CPU:
+            from . import device_batches  # imported at its first use
+
+            if found := device_batches.method_beside(batch, method):
+                began = time.perf_counter()
+                self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
+                self.shape, self.count, self._members = batch.shape, batch.count, batch.count
+                self.sigma, self.method, self._backend, self._beside = sigma, found, batch._backend, True
+                with self._naming_singular("factorized:"):
+                    self._factors = device_batches.factors_beside(batch, self.dtype, sigma, found, once)
+                self.seconds = time.perf_counter() - began
+                return
+        super().__init__(batch.contiguous(), sigma, method, once)
+
+    def _solved(self, b: Any, trans: str) -> Any:
+        if self._beside:
+            return super()._solved(b, trans)
+        owners.refuse_gpu_array(b, self._backend, "solve", "b")
+        given = as_numpy(b, "solve") if owners.owner_of(b) is None else b
+        self._require_fit(tuple(given.shape), (self.shape[0], self.count))
+        return super()._solved(given.T if len(given.shape) == 2 else given, trans).T
 
 
 def view_name(op: int) -> str:
@@ -277,7 +311,7 @@ def require_dense(b: Any) -> None:
     """Raise TypeError if right-hand sides are sparse."""
     if sp.issparse(b):
         raise TypeError(f"solve: b is a sparse {type(b).__name__}; write b.toarray()")
-    if isinstance(b, batch_array):
+    if isinstance(b, (batch_array, interleaved_batch)):
         raise TypeError("solve: b is a batch of matrices, expected an array")
 
 

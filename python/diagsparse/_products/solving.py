@@ -11,7 +11,8 @@ from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
 from .batches import batch_array
 from .cholesky import CholeskyFactorization
-from .factors import BatchFactorization, Factorization
+from .factors import BatchFactorization, Factorization, InterleavedFactorization
+from .interleaved import interleaved_batch
 
 
 def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Factorization | BatchFactorization:
@@ -19,7 +20,7 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
 
     Parameters
     ----------
-    A : sparse matrix (ours or SciPy's), shape (n, n), or batch_array
+    A : sparse matrix (ours or SciPy's), shape (n, n), batch_array or interleaved_batch
         On the CPU or on a GPU.
     sigma : scalar
         The shift.
@@ -76,13 +77,15 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
 
 def factors(A: Any, sigma: complex, method: str | None, once: bool) -> Factorization | BatchFactorization:
     """Return what `factorized` does; for a single solve, `once`, without a copy of A where that is possible."""
-    a = A if isinstance(A, batch_array) else require_sparse(A, "factorized", "A")
+    a = A if isinstance(A, (batch_array, interleaved_batch)) else require_sparse(A, "factorized", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"factorized: A is {a!r}; expected a square matrix")
     if not is_scalar(sigma) or not _fits(sigma, a.dtype):
         raise ValueError(f"factorized: sigma={sigma!r}: expected a finite number that {a.dtype} holds")
     if isinstance(a, batch_array):
         return BatchFactorization(a, sigma, method, once)
+    if isinstance(a, interleaved_batch):
+        return InterleavedFactorization(a, sigma, method, once)
     kind = CholeskyFactorization if method == "cholesky" else Factorization
     return kind(unpacked(a), sigma, method, once)
 

@@ -16,6 +16,7 @@ from .._matrix.norms import norm
 from .._matrix.sparse_array import SparseArray
 from .._products.batch_matrix import on_the_diagonal
 from .._products.batches import batch_array
+from .._products.interleaved import interleaved_batch
 
 
 @dataclass(frozen=True)
@@ -37,24 +38,24 @@ class Errors:
 class System:
     """A matrix, or all members of a batch, as the factor of products ``A x`` and of norms."""
 
-    def __init__(self, A: SparseArray | batch_array, owner: type[owners.AnyLibrary] | None) -> None:
+    def __init__(self, A: SparseArray | batch_array | interleaved_batch, owner: type[owners.AnyLibrary] | None) -> None:
         self.A, self._axis = A, 1 if isinstance(A, batch_array) else 0
         self._owner = owner  # the library of the right-hand sides
 
     @cached_property
     def norm(self) -> NDArray[np.float64]:
         """The largest sum of absolute values of a row: of the matrix, or of each member."""
+        whole, count, axis = self.A, 1, 1
         if isinstance(self.A, batch_array):
             whole, count = on_the_diagonal(self.A, "solve"), self.A.count
-        else:
-            whole, count = self.A, 1
+        elif isinstance(self.A, interleaved_batch):
+            whole, count, axis = self.A._all, self.A.count, 0
         if not whole.shape[0]:
             return np.zeros(count)
-        if whole._backend is not CPU:
-            return _on_host(_maximum(self._row_sums(whole).reshape((count, -1)), 1))
-        if count == 1:
+        if whole._backend is CPU and count == 1:
             return np.array([norm(whole, np.inf)])
-        return _on_host(_maximum(np.asarray(abs(whole).sum(axis=1)).reshape(count, -1), 1))
+        sums = np.asarray(abs(whole).sum(axis=1)) if whole._backend is CPU else self._row_sums(whole)
+        return _on_host(_maximum(sums.reshape((count, -1) if axis else (-1, count)), axis))
 
     def _row_sums(self, A: SparseArray) -> Any:
         """Return the sums of absolute values of rows on a GPU, as an array of the library of the right-hand sides."""
@@ -69,6 +70,8 @@ class System:
     def errors(self, x: Any, b: Any) -> Errors:
         """Return the errors of the solution `x` for the right-hand side `b`, arrays of the same library."""
         x, b, image = (_computable(one) for one in (x, b, self.A @ x))
+        if b.ndim < x.ndim and self._axis == 0:  # one for all members, in the last axis
+            b = b[:, None]
         residual = b - image
         with np.errstate(all="ignore"):
             (largest, length), (solution, _), (given, norm_of_b) = (self._norms(one) for one in (residual, x, b))

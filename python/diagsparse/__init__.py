@@ -47,7 +47,7 @@ __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
     "block_diag", "block_jacobi", "chebyshev_multiply", "cholesky_banded", "commutator", "compare", "cuda_available",
     "diags", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0", "ilu0",
-    "interleaved_batch", "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply",
-    "read", "recommend", "recurrence_multiply", "reordered", "set_memory_pool", "set_num_threads", "show_config",
-    "solve", "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
+    "interleaved_batch", "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul",
+    "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply", "reordered", "set_memory_pool",
+    "set_num_threads", "show_config", "solve", "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
 ]  # fmt: skip

@@ -29,8 +29,8 @@ def shared(values: Any, like: Any) -> Any:
     return _flat(given, rows, dtype, backend, _WHO)
 
 
-def shared_beside(values: Any, like: Any) -> tuple[Any, int]:
-    """Return values of members beside each other as a vector, without a copy if possible; and the number of members."""
+def shared_interleaved(values: Any, like: Any) -> tuple[Any, int]:
+    """Return values of interleaved members as a vector, without a copy if possible; and the number of members."""
     who = "interleaved_batch"
     given, backend, dtype = _checked(values, like, who, 0)
     return _flat(given, (int(np.prod(given.shape)),), dtype, backend, who), int(given.shape[-1])

@@ -30,11 +30,11 @@ class _Product(device_dense.Product):
         shape = batch.shape[::-1] if op else batch.shape
         super().__init__(batch._all, op, shape, alpha, beta, None, who)
         self.count = batch.count
-        self._beside = batch._all.shape != batch.shape  # one matrix has the elements of all members beside each other
+        self._interleaved = batch._all.shape != batch.shape  # one matrix has the elements of all interleaved members
 
     def _rows(self, n: int) -> tuple[int, int]:
         """Return the shape of vectors of length n for all members."""
-        return (n, self.count) if self._beside else (self.count, n)
+        return (n, self.count) if self._interleaved else (self.count, n)
 
     def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
         n = self.shape[1]
@@ -54,14 +54,14 @@ class _Product(device_dense.Product):
     def _multiply(self, x: Any, y: Any) -> None:
         """Write the product to y; x and y have unit strides in the last axis, or if interleaved C order."""
         core, matrix = self.backend.core, self.a._matrix
-        if self._beside:
+        if self._interleaved:
             core.matvec(matrix, self.op, x.reshape(-1), y.reshape(-1), self.alpha, self.beta, self.kernel)
         else:
             core.batch_matvec(matrix, self.op, x, y, self.alpha, self.beta)
 
     def _fits(self, array: Any) -> bool:
         """Whether a product can be written to an array."""
-        if self._beside:
+        if self._interleaved:
             return array.flags.c_contiguous if isinstance(array, np.ndarray) else owners.is_contiguous(array)
         unit = host_dense.has_unit_stride if isinstance(array, np.ndarray) else device_dense.has_unit_stride
         return unit(array, 1) and not host_dense.overlaps_itself(array)
@@ -82,8 +82,10 @@ class _Product(device_dense.Product):
         if not host_dense.has_unit_stride(x, x.ndim - 1) or np.may_share_memory(x, y):
             x = np.array(x, order="C")
         if x.size and y.size:
-            rows = np.broadcast_to(x[:, np.newaxis] if self._beside and x.ndim == 1 else x, self._rows(self.shape[1]))
-            self._multiply(np.ascontiguousarray(rows) if self._beside else rows, y)
+            rows = np.broadcast_to(
+                x[:, np.newaxis] if self._interleaved and x.ndim == 1 else x, self._rows(self.shape[1])
+            )
+            self._multiply(np.ascontiguousarray(rows) if self._interleaved else rows, y)
         else:  # empty sums are 0, and NaN with an infinite alpha
             y[...] = np.nan if not np.isfinite(self.alpha) else self.beta * y if self.beta != 0 else 0
         if y is not target:
@@ -103,9 +105,9 @@ class _Product(device_dense.Product):
             x = device_dense.gather(core, x, 1)
         if x.size and y.size:
             if x.ndim == 1:
-                strides = (x.itemsize, 0) if self._beside else (0, x.itemsize)
+                strides = (x.itemsize, 0) if self._interleaved else (0, x.itemsize)
                 x = owners.strided(core, x, self._rows(x.shape[0]), strides)
-            self._multiply(owners.contiguous(x, x.dtype) if self._beside else x, y)
+            self._multiply(owners.contiguous(x, x.dtype) if self._interleaved else x, y)
         elif y.size:  # the members have no columns
             y.assign(y * self.beta if self.beta != 0 else device_dense.zeros(core, y))
             if not np.isfinite(self.alpha):

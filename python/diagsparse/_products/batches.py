@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from .._matrix.operands import check_same_device, is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_values, batch_vectors, plans
-
-if TYPE_CHECKING:
-    from .interleaved import interleaved_batch
 
 _WHO = "batch_array"
 
@@ -172,12 +169,6 @@ class batch_array:
     def copy(self) -> batch_array:
         """Return an independent batch."""
         return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
-
-    def interleaved(self) -> interleaved_batch:
-        """Return a copy whose members lie beside each other."""
-        from .interleaved import interleaved  # it needs this class
-
-        return interleaved(self)
 
     def __copy__(self) -> batch_array:
         return self.copy()

@@ -25,7 +25,7 @@ def suits(batch: batch_array, sigma: complex, method: str | None) -> bool:
     return tridiagonal and batch._backend is not CPU and sigma == 0 and method in (None, "tridiagonal")
 
 
-def method_beside(batch: interleaved_batch, method: str | None) -> str:
+def interleaved_method(batch: interleaved_batch, method: str | None) -> str:
     """Return the method that solves interleaved members without another copy of them, or ""."""
     n, offsets = batch.shape[0], set(map(abs, batch.offsets.tolist()))
     if batch.count < MANY or n > _MOST_ROWS:
@@ -41,12 +41,12 @@ def method_beside(batch: interleaved_batch, method: str | None) -> str:
     return found if method in (None, found) else ""
 
 
-def factors_beside(
+def interleaved_factors(
     batch: interleaved_batch, dtype: np.dtype, sigma: complex, method: str, once: bool
 ) -> DeviceFactors:
     """Return the factors of interleaved members."""
     everything = batch._all.astype(dtype, copy=False)
-    return DeviceFactors(everything, sigma, method, batch.count, once, beside=True)
+    return DeviceFactors(everything, sigma, method, batch.count, once, interleaved=True)
 
 
 @dataclass
@@ -61,7 +61,7 @@ class _Whole:
 class BatchInPlace:
     """A solver for the members of a batch that reads the values of the batch itself, with the layout that they have."""
 
-    method, nbytes, beside = "tridiagonal", 0, False
+    method, nbytes, interleaved = "tridiagonal", 0, False
 
     def __init__(self, batch: batch_array) -> None:
         order = batch.count * batch.shape[0]

@@ -13,21 +13,21 @@ from .._matrix.sparse_array import SparseArray
 
 
 def corrected(
-    a: SparseArray, solve: Callable[[Any, Any], None], members: int, beside: bool, corners: list[Any]
+    a: SparseArray, solve: Callable[[Any, Any], None], members: int, interleaved: bool, corners: list[Any]
 ) -> tuple[Callable[[Any, Any], None], int]:
     """Return a solver for `members` matrices, and the bytes that it stores, from one for their tridiagonal parts.
 
-    `beside`: whether members lie beside each other. `corners`: the elements in the upper right and in the lower left
+    `interleaved`: whether members are interleaved. `corners`: the elements in the upper right and in the lower left
     corners of all members.
     """
     n, core = a.shape[0] // members, a._core
     y = core.empty((a.shape[0], 2), a.dtype.name, a._backend.index, "F")
-    core.write_ends(y, n, beside)
+    core.write_ends(y, n, interleaved)
     solve(y, y)
-    weights = core.corner_weights(y, n, beside, *corners)
+    weights = core.corner_weights(y, n, interleaved, *corners)
 
     def solve_corrected(b: Any, x: Any) -> None:
         solve(b, x)
-        core.correct_for_corners(y, n, beside, weights, x)
+        core.correct_for_corners(y, n, interleaved, weights, x)
 
     return solve_corrected, y.nbytes + weights.nbytes

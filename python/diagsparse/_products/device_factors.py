@@ -22,20 +22,20 @@ from .device_methods import Solve
 class DeviceFactors:
     """Solvers for ``a - sigma I``, its transpose and its adjoint, for a matrix of `members` diagonal blocks.
 
-    If there is only one solve, `once`, the matrix is not copied, and no more is stored than necessary. `beside`: not
-    diagonal blocks, but members beside each other, as in `device_members`.
+    If there is only one solve, `once`, the matrix is not copied, and no more is stored than necessary. With
+    `interleaved`, the matrix does not consist of diagonal blocks, but of interleaved members, as in `device_members`.
     """
 
     def __init__(
-        self, a: SparseArray, sigma: complex, method: str, members: int, once: bool = False, beside: bool = False
+        self, a: SparseArray, sigma: complex, method: str, members: int, once: bool = False, interleaved: bool = False
     ) -> None:
         if sigma:
             self.matrix = a - a.dtype.type(sigma) * eye(a.shape[0], dtype=a.dtype, device=a.device)
         else:
             self.matrix = a if once else a.copy()  # as the user may write to the matrix
-        self._methods: Any = device_members if beside else device_methods
-        self._method = getattr(device_members, method) if beside else device_methods.METHODS[method]
-        self._members, self.beside = members, beside
+        self._methods: Any = device_members if interleaved else device_methods
+        self._method = getattr(device_members, method) if interleaved else device_methods.METHODS[method]
+        self._members, self.interleaved = members, interleaved
         self._once = once and method == "tridiagonal"
         self._solves: dict[tuple[str, np.dtype], tuple[Solve, int]] = {}
         self._lock = Lock()
@@ -65,7 +65,7 @@ class DeviceFactors:
                     self._solves[key] = self._methods.tridiagonal_once(a, self._members), 0
                 else:
                     solve, nbytes, verify = self._method(a, self._members)
-                    device_methods.require_regular(a, solve, verify, self._members, self.beside)
+                    device_methods.require_regular(a, solve, verify, self._members, self.interleaved)
                     self._solves[key] = solve, nbytes
             return self._solves[key][0]
 
@@ -74,7 +74,7 @@ class RightSide(device_dense.Product):
     """The task of solving for a right-hand side, as a product with it.
 
     `fitted` returns the shape of the solutions for a shape of right-hand sides, or raises. For a batch it has a row for
-    each member, or a column if they lie beside each other, and all elements form one vector.
+    each member, or a column if they are interleaved, and all elements form one vector.
     """
 
     def __init__(self, factors: Any, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
@@ -107,7 +107,7 @@ class RightSide(device_dense.Product):
         """Return the right-hand sides as columns; for a real matrix, complex ones as two."""
         core = self.backend.core
         if x.shape != shape:  # one right-hand side for all members
-            strides = (x.itemsize, 0) if self._factors.beside else (0, x.itemsize)
+            strides = (x.itemsize, 0) if self._factors.interleaved else (0, x.itemsize)
             x = owners.strided(core, owners.contiguous(x, x.dtype), shape, strides)
         rows = core.empty(shape, x.dtype.name, x.device)
         rows.assign(x)

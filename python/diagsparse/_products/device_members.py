@@ -1,6 +1,6 @@
-"""Tridiagonal and cyclic batches on a GPU whose members lie beside each other, and batches that need pivoting.
+"""Tridiagonal and cyclic batches on a GPU whose members are interleaved, and batches that need pivoting.
 
-The matrix of all members has the elements (i, i + k) of the members on its diagonal ``k * members``, beside each other.
+The matrix of all members has the elements (i, i + k) of the members on its diagonal ``k * members``.
 """
 
 from __future__ import annotations
@@ -86,18 +86,18 @@ def pivoting(a: SparseArray, members: int) -> tuple[Solve, int, str]:
     """Return a solver with pivoting for a matrix of diagonal blocks, which copies its diagonals to this layout."""
     core, n = a._core, a.shape[0] // members
 
-    def beside(column: Any) -> Any:
+    def interleaved(column: Any) -> Any:
         result = core.empty((n, members), column.dtype.name, column.device)
         result.assign(column.reshape((members, n)).T)
         return result.ravel()
 
-    below, main, above = (beside(by_rows(a, k, a.shape[0])) for k in (-1, 0, 1))
+    below, main, above = (interleaved(by_rows(a, k, a.shape[0])) for k in (-1, 0, 1))
     three = below[members:], main, above[: (n - 1) * members]
     _require_solved(core.solve_members(*three, members, None, None, True, True), n)
 
     def solve(b: Any, x: Any) -> None:
         for given, result in zip(_columns(b), _columns(x), strict=True):
-            solution = beside(given)
+            solution = interleaved(given)
             core.solve_members(*three, members, solution, solution, True, False)
             result.reshape((members, n)).assign(solution.reshape((n, members)).T)
 

@@ -215,10 +215,10 @@ def _triangular(a: SparseArray, members: int) -> tuple[Solve, int, str]:
     return _overwriting(lambda x: triangle.solve(x, "N")), triangle.nbytes, "finite"
 
 
-def require_regular(a: SparseArray, solve: Solve, verify: str, members: int = 1, beside: bool = False) -> None:
+def require_regular(a: SparseArray, solve: Solve, verify: str, members: int = 1, interleaved: bool = False) -> None:
     """Raise if the solution for a random right-hand side is not finite, or its residual or backward error is large.
 
-    The residuals are those of each of `members` diagonal blocks, or of members `beside` each other.
+    The residuals are those of each of `members` diagonal blocks, or of `interleaved` members.
     """
     if not verify:
         return
@@ -239,7 +239,7 @@ def require_regular(a: SparseArray, solve: Solve, verify: str, members: int = 1,
     with np.errstate(all="ignore"):
         residual, sizes, sums = abs((a @ flat).get() - b.get()), abs(flat.get()), (abs(a) @ ones).get().real
         off, size, row = (
-            (each.reshape(-1, members).T if beside else each.reshape(members, -1)).max(axis=1)
+            (each.reshape(-1, members).T if interleaved else each.reshape(members, -1)).max(axis=1)
             for each in (residual, sizes, sums)
         )
         growth, eps = row * size, np.finfo(a.dtype).eps  # of elements of b, which are at most 1
@@ -251,7 +251,9 @@ def require_regular(a: SparseArray, solve: Solve, verify: str, members: int = 1,
     if wrong.any():
         i = int(np.argmax(wrong))
         of = f" of member {i}" if members > 1 else ""
-        raise np.linalg.LinAlgError(f"the residual of a solution{of} is {off[i]:.1g}, its backward error {error[i]:.1g}")
+        raise np.linalg.LinAlgError(
+            f"the residual of a solution{of} is {off[i]:.1g}, its backward error {error[i]:.1g}"
+        )
 
 
 METHODS: dict[str, Method] = {

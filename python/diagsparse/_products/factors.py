@@ -246,7 +246,7 @@ class BatchFactorization(_Solver):
         self._factor(rhs.astype(self.dtype, copy=False), sigma, method, once)
 
     __array_ufunc__ = None  # so that `b @ F` raises TypeError
-    _beside = False  # whether the members lie beside each other
+    _interleaved = False  # whether the members are interleaved
 
     def __matmul__(self, b: Any) -> Any:
         return self.solve(b)
@@ -256,7 +256,7 @@ class BatchFactorization(_Solver):
 
     def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         n = self.shape[0]
-        expected = (n, self.count) if self._beside else (self.count, n)
+        expected = (n, self.count) if self._interleaved else (self.count, n)
         self._require_fit(shape, expected)
         return expected
 
@@ -282,19 +282,19 @@ class InterleavedFactorization(BatchFactorization):
         if batch._backend is not CPU:
             from . import device_batches  # imported at its first use
 
-            if found := device_batches.method_beside(batch, method):
+            if found := device_batches.interleaved_method(batch, method):
                 began = time.perf_counter()
                 self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
                 self.shape, self.count, self._members = batch.shape, batch.count, batch.count
-                self.sigma, self.method, self._backend, self._beside = sigma, found, batch._backend, True
+                self.sigma, self.method, self._backend, self._interleaved = sigma, found, batch._backend, True
                 with self._naming_singular("factorized:"):
-                    self._factors = device_batches.factors_beside(batch, self.dtype, sigma, found, once)
+                    self._factors = device_batches.interleaved_factors(batch, self.dtype, sigma, found, once)
                 self.seconds = time.perf_counter() - began
                 return
         super().__init__(batch.contiguous(), sigma, method, once)
 
     def _solved(self, b: Any, trans: str) -> Any:
-        if self._beside:
+        if self._interleaved:
             return super()._solved(b, trans)
         owners.refuse_gpu_array(b, self._backend, "solve", "b")
         given = as_numpy(b, "solve") if owners.owner_of(b) is None else b

@@ -1,4 +1,4 @@
-"""Batches whose members lie beside each other: element i of all members, then element i + 1 of all of them."""
+"""Batches whose members are interleaved: element i of all members, then element i + 1 of all of them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ _WHO = "interleaved_batch"
 
 
 class interleaved_batch:
-    """Diagonal matrices with the same layout whose values lie beside each other, as cuSPARSE's interleaved batches.
+    """Diagonal matrices with the same layout interleaved with each other, as in cuSPARSE's interleaved batches.
 
     Everything about a member is in the last axis: values have the shape ``(*like.values.shape, count)``, vectors and
     right-hand sides ``(n, count)``. A `batch_array` has it in the first axis.
 
     Parameters
     ----------
-    values : array, shape (..., count)
-        The values of all members, as in `batch_array`. It is shared if it has C order and a supported dtype.
+    values : array, shape (..., count), or batch_array
+        The values of all members: as in `batch_array`, shared if in C order and of a supported dtype. A batch is
+        copied, and takes no `like`.
     like : dia_array, hm_array or cdm_array
         A matrix with the layout of every member, on their device. It must not be a view or packed.
 
@@ -74,17 +75,17 @@ class interleaved_batch:
     __array_ufunc__ = None  # NumPy defers `x @ b` to us
     __hash__ = None  # type: ignore[assignment]  # as of matrices
 
-    def __init__(self, values: Any, like: SparseArray) -> None:
-        flat, count = batch_values.shared_beside(values, like)
+    def __init__(self, values: Any, like: SparseArray | None = None) -> None:
+        if like is None:
+            values, like = _copied(values)
+        flat, count = batch_values.shared_interleaved(values, like)
         if not count:
             raise ValueError(f"{_WHO}: values have shape {tuple(values.shape)}, expected at least one member")
-        labels = like.parts()[like._format.labels]
-        core = like._core
-        shape = tuple(side * count for side in like.shape)
-        member = core.member_shape(like._matrix)
+        core, member = like._core, like._core.member_shape(like._matrix)
+        shape = like.shape[0] * count, like.shape[1] * count
+        labels = [int(k) * count for k in like.parts()[like._format.labels].tolist()]
         flat = flat.reshape((*member[:-1], member[-1] * count))
-        all_labels = [int(k) * count for k in labels.tolist()]
-        matrix = core.diagonal_matrix(like.format, *shape, all_labels, flat, "", like._backend.index)
+        matrix = core.diagonal_matrix(like.format, *shape, labels, flat, "", like._backend.index)
         self._set(SparseArray._wrap(matrix), count)
 
     def _set(self, everything: SparseArray, count: int) -> None:
@@ -217,12 +218,11 @@ class interleaved_batch:
         return NotImplemented if is_scalar(x) else self.matvec(x)
 
 
-def interleaved(batch: batch_array) -> interleaved_batch:
-    """Return a copy of a batch whose members lie beside each other."""
-    if not batch.count:
-        raise ValueError(f"interleaved: {batch!r} has no members, expected at least one")
+def _copied(batch: Any) -> tuple[Any, SparseArray]:
+    """Return the values of a batch in this layout, and a matrix with the layout of its members."""
+    if not isinstance(batch, batch_array):
+        raise TypeError(f"{_WHO}: expected (values, like), or a batch_array, got {type(batch).__name__}")
     backend, member = batch._backend, batch._core.member_shape(batch._matrix)
-    memory.require_free(batch.nbytes, f"interleaved: a copy of {batch.count} members", backend)
+    memory.require_free(batch.nbytes, f"{_WHO}: a copy of {batch.count} members", backend)
     values = batch_values.transposed(backend, batch._matrix.values).reshape((*member, batch.count))
-    like = batch._like if backend is CPU else batch._like.to(backend.name)
-    return interleaved_batch(values, like)
+    return values, batch._like if backend is CPU else batch._like.to(backend.name)

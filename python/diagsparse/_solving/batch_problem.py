@@ -26,9 +26,9 @@ class BatchProblem(Problem):
     def direct(self) -> str:
         """The method of `factorized`."""
         if isinstance(self._batch, interleaved_batch) and self._batch._backend is not CPU:
-            from .._products.device_batches import method_beside  # imported at its first use
+            from .._products.device_batches import interleaved_method  # imported at its first use
 
-            if found := method_beside(self._batch, None):
+            if found := interleaved_method(self._batch, None):
                 return found
         return method_choice.default_method(self.A, *self.reach, max(1, self.members))
 

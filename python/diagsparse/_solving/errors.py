@@ -45,7 +45,8 @@ class System:
     @cached_property
     def norm(self) -> NDArray[np.float64]:
         """The largest sum of absolute values of a row: of the matrix, or of each member."""
-        whole, count, axis = self.A, 1, 1
+        whole: Any = self.A
+        count, axis = 1, 1
         if isinstance(self.A, batch_array):
             whole, count = on_the_diagonal(self.A, "solve"), self.A.count
         elif isinstance(self.A, interleaved_batch):

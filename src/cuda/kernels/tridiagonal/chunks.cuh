@@ -172,9 +172,9 @@ __device__ void find_largest_in_chunk(const T (&x)[kRows<T>], T before, int rows
 
 // *most becomes the largest values of all chunks, if *weak is set. A thread processes a chunk.
 template <class T>
-__global__ void __launch_bounds__(kBlock) join_largest(const Diagonals<T> a, const Chunks chunks, const T* b,
-                                                       const T* x, const Largest* largest, const int* weak,
-                                                       Largest* most) {
+__global__ void __launch_bounds__(kBlock)
+    join_largest(const Diagonals<T> a, const Chunks chunks, const T* b, const T* x, const Largest* largest,
+                 const int* weak, Largest* most) {
   if (*weak == 0) return;
   const int64 chunk = thread_index(), end = (chunk + 1) * chunks.rows - 1;
   Largest own{};

@@ -1,7 +1,7 @@
 // The correction of tridiagonal solutions for two corner elements: a matrix of rank 2 times their ends.
 //
-//   x: rows x k, y: rows x 2. One kernel copies the ends of x, because the other one overwrites them. Its threads process
-//   a row of every gridDim.y-th column, and read y and x in order. Every run gives the same bits.
+//   x: rows x k, y: rows x 2. One kernel copies the ends of x, because the other one overwrites them. Its threads
+//   process a row of every gridDim.y-th column, and read y and x in order. Every run gives the same bits.
 #include "core/arithmetic.hpp"
 #include "device/dense.cuh"
 #include "device/values.cuh"
@@ -13,19 +13,19 @@ namespace diagsparse::cuda::tridiagonal {
 namespace {
 
 __device__ int64 position(const Placement& p, int64 member, int64 row) {
-  return p.beside ? row * p.count + member : member * p.n + row;
+  return p.interleaved ? row * p.count + member : member * p.n + row;
 }
 // The member of an element of a vector.
 __device__ int64 member_at(const Placement& p, int64 i) {
   if (p.count == 1) return 0;
-  return p.beside ? i % p.count : i / p.n;
+  return p.interleaved ? i % p.count : i / p.n;
 }
 
 template <class T>
 __global__ void __launch_bounds__(kBlock) write_ends_of(const Placement p, T* y, int64 stride) {
   const int64 i = thread_index();
   if (i >= p.n * p.count) return;
-  const int64 row = p.beside ? i / p.count : i % p.n;
+  const int64 row = p.interleaved ? i / p.count : i % p.n;
   y[i] = convert<T>(row == 0);
   y[stride + i] = convert<T>(row == p.n - 1);
 }
@@ -42,14 +42,15 @@ __global__ void __launch_bounds__(kBlock) weigh_corners(const Placement p, const
   const T a = less_product(one, minus(first), load(y + bottom)), b = first * load(y + stride + bottom);
   const T c = last * load(y + top), d = less_product(one, minus(last), load(y + stride + top));
   const bool exchange = magnitude(c) > magnitude(a);
-  const T pivot = exchange ? c : a, beside = exchange ? d : b, below = exchange ? a : c;
+  const T pivot = exchange ? c : a, right = exchange ? d : b, below = exchange ? a : c;
   const T inverse = reciprocal(pivot), factor = below * inverse;
-  const T rest = reciprocal(less_product(exchange ? b : d, factor, beside));
-  const T rows[2][2] = {{exchange ? last : T{}, exchange ? T{} : first}, {exchange ? T{} : last, exchange ? first : T{}}};
+  const T rest = reciprocal(less_product(exchange ? b : d, factor, right));
+  const T rows[2][2] = {{exchange ? last : T{}, exchange ? T{} : first},
+                        {exchange ? T{} : last, exchange ? first : T{}}};
   T* const to = weights + 4 * member;
   for (int column = 0; column < 2; ++column) {
     const T second = less_product(rows[1][column], factor, rows[0][column]) * rest;
-    to[column] = less_product(rows[0][column], beside, second) * inverse;
+    to[column] = less_product(rows[0][column], right, second) * inverse;
     to[2 + column] = second;
   }
 }

@@ -102,8 +102,8 @@ struct Factors::Level {
   Array condensed(const Dense& b) const {
     Array rhs = Array::empty(b.dtype, {chunks.count * b.cols});
     const dim3 block(weight_count > kFewWeights ? kBlock : kFewWeights);
-    launch("tridiagonal_condense", condense<T>, grid(chunks, b.cols), block, values_or_null<T>(weights), weight_count, chunks,
-           b.rows, b.as<const T>(), b.col_stride, b.cols, values_or_null<T>(rhs));
+    launch("tridiagonal_condense", condense<T>, grid(chunks, b.cols), block, values_or_null<T>(weights), weight_count,
+           chunks, b.rows, b.as<const T>(), b.col_stride, b.cols, values_or_null<T>(rhs));
     return rhs;
   }
 
@@ -111,8 +111,8 @@ struct Factors::Level {
   void solve(const Dense& b, const T* given, const Dense& x) const {
     const Diagonals<T> factors{values_or_null<T>(a.lower), values_or_null<T>(pivots), values_or_null<T>(above), b.rows};
     launch_shared("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads),
-                  shared_bytes<T, solve_chunks<T, true>>(), factors, chunks, values_or_null<T>(separators), b.as<const T>(),
-                  b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<Largest*>(nullptr),
+                  shared_bytes<T, solve_chunks<T, true>>(), factors, chunks, values_or_null<T>(separators),
+                  b.as<const T>(), b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<Largest*>(nullptr),
                   static_cast<int*>(nullptr));
   }
 
@@ -211,8 +211,8 @@ void Factors::solve_as(const Dense& b, const Dense& x) const {
 
 namespace {
 
-// Solves on one level and on those above it. b and x have one column; the elements of b are contiguous. `largest`: as in
-// solve_chunks.
+// Solves on one level and on those above it. b and x have one column; the elements of b are contiguous. `largest`: as
+// in solve_chunks.
 template <class T>
 void solve_level(const Matrix& a, const Chunks& chunks, const T* b, T* x, Largest* largest, int* weak) {
   const Diagonals<T> matrix = diagonals<T>(a);

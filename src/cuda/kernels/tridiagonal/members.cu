@@ -1,4 +1,4 @@
-// Tridiagonal systems whose members lie beside each other: the choice of kernels, and verification.
+// Tridiagonal systems whose members are interleaved: the choice of kernels, and verification.
 #include "kernels/tridiagonal/members.cuh"
 #include "kernels/tridiagonal/members.hpp"
 

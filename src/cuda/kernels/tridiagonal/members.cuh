@@ -1,4 +1,4 @@
-// Tridiagonal systems whose members lie beside each other: element i of member m is element i * count + m of an array.
+// Tridiagonal systems whose members are interleaved: element i of member m is element i * count + m of an array.
 //
 //   solve_members   two threads eliminate the rows of a member, from the first one down and from the last one up, and
 //                   meet in the middle. A warp processes 32 members, so all arrays are read in order
@@ -59,7 +59,12 @@ __device__ Sweep<T> sweep(const Members<T>& a, const T* b, int64 member, bool up
   const T* const towards_first = a.lower ? a.lower + first - a.count : nullptr;
   const T* const towards_last = a.upper ? a.upper + first : nullptr;
   const int below = static_cast<int>(a.n / 2), rows = up ? below : static_cast<int>(a.n) - below;
-  return {up ? towards_last : towards_first, a.main + first, up ? towards_first : towards_last, b + first, step, rows,
+  return {up ? towards_last : towards_first,
+          a.main + first,
+          up ? towards_first : towards_last,
+          b + first,
+          step,
+          rows,
           below > 0};
 }
 
@@ -125,14 +130,16 @@ __global__ void __launch_bounds__(2 * kLanes)
   }
 }
 
-// The same with pivoting. first, second: scratch like x, for the elements of the upper triangle beside its main
+// The same with pivoting. first, second: scratch like x, for the elements of the upper triangle next to its main
 // diagonal, which is 1. *singular becomes the smallest member * n + row with a pivot of zero.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
     pivot_members(const Members<T> a, const T* b, T* x, T* first, T* second, unsigned long long* singular) {
   const int64 member = thread_index(), count = a.count;
   if (member >= count) return;
-  const auto element = [&](const T* of, int64 row) { return of && row + 1 < a.n ? load(of + row * count + member) : T{}; };
+  const auto element = [&](const T* of, int64 row) {
+    return of && row + 1 < a.n ? load(of + row * count + member) : T{};
+  };
   T main = load(a.main + member), above = element(a.upper, 0), far{}, rhs = b[member];
   for (int64 i = 0; i < a.n; ++i) {
     const int64 at = i * count + member;

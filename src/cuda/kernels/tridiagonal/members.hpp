@@ -1,4 +1,4 @@
-// Tridiagonal systems whose members lie beside each other, as in cuSPARSE's gtsvInterleavedBatch.
+// Tridiagonal systems whose members are interleaved, as in cuSPARSE's gtsvInterleavedBatch.
 #pragma once
 
 #include <optional>

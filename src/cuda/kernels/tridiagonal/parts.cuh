@@ -28,7 +28,7 @@ constexpr int kChunk = kThreads * kRows<T>;  // rows of a chunk
 // A matrix of n rows; the elements (i + 1, i) and (i, i + 1) are lower[i] and upper[i]. nullptr: a diagonal of zeros.
 // If `stride` is not 0, the matrix has diagonal blocks of `block` rows: element i of a diagonal of block m is element
 // m * stride + i of the array. A row depends on the ones `step` rows before and after it, which is not 1 where members
-// of a batch lie beside each other; lower[i] and upper[i] then are the elements (i + step, i) and (i, i + step).
+// of a batch are interleaved; lower[i] and upper[i] then are the elements (i + step, i) and (i, i + step).
 template <class T>
 struct Diagonals {
   const T *lower, *main, *upper;

@@ -96,7 +96,8 @@ struct Largest {
   }
   __device__ void join_atomically(Largest* most) const {  // the bits have the order of the numbers
     const auto keep = [](double* to, double value) {
-      atomicMax(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(__double_as_longlong(value)));
+      atomicMax(reinterpret_cast<unsigned long long*>(to),
+                static_cast<unsigned long long>(__double_as_longlong(value)));
     };
     keep(&most->residual, residual);
     keep(&most->x, x);
@@ -130,19 +131,19 @@ double backward_error(const Diagonals<T>& a, const T* b, const T* x) {
   return download(static_cast<const Largest*>(most.get()), 1).front().backward_error();
 }
 
-// *inaccurate becomes the smallest member whose backward error is not below `most`. `a` consists of diagonal blocks, each
-// of which a warp processes, or of members beside each other, which a thread processes.
+// *inaccurate becomes the smallest member whose backward error is not below `most`. `a` consists of diagonal blocks,
+// each of which a warp processes, or of interleaved members, which a thread processes.
 template <class T>
 __global__ void __launch_bounds__(kBlock) check_members(const Diagonals<T> a, int64 count, const T* b, const T* x,
                                                         double most, unsigned long long* inaccurate) {
-  const bool beside = a.step > 1;
-  const int width = beside ? 1 : 32, lane = static_cast<int>(threadIdx.x) % width;
+  const bool interleaved = a.step > 1;
+  const int width = interleaved ? 1 : 32, lane = static_cast<int>(threadIdx.x) % width;
   const int64 member = thread_index() / width, rows = a.n / count;
   if (member >= count) return;
-  const int64 start = beside ? member : member * rows;
+  const int64 start = interleaved ? member : member * rows;
   Largest own{};
   for (int64 i = lane; i < rows; i += width) own.add(a, b, x, start + i * a.step);
-  if (!beside) own.join_lanes();
+  if (!interleaved) own.join_lanes();
   if (lane == 0 && !(own.backward_error() <= most)) atomicMin(inaccurate, static_cast<unsigned long long>(member));
 }
 
@@ -153,8 +154,8 @@ int64 first_inaccurate(const Diagonals<T>& a, int64 count, const T* b, const T* 
   using Found = unsigned long long;
   const Scratch<Found> found(1);
   CUDA_CALL(cudaMemsetAsync(found.get(), 0xff, sizeof(Found), stream()));
-  launch("tridiagonal_check_members", check_members<T>, blocks(count * (a.step > 1 ? 1 : 32)), dim3(kBlock), a, count, b,
-         x, kMostError<T>, found.get());
+  launch("tridiagonal_check_members", check_members<T>, blocks(count * (a.step > 1 ? 1 : 32)), dim3(kBlock), a, count,
+         b, x, kMostError<T>, found.get());
   return static_cast<int64>(download(static_cast<const Found*>(found.get()), 1).front());
 }
 

@@ -55,7 +55,7 @@ class _Product(device_dense.Product):
         """Write the product to y; x and y have unit strides in the last axis, or if interleaved C order."""
         core, matrix = self.backend.core, self.a._matrix
         if self._interleaved:
-            core.matvec(matrix, self.op, x.reshape(-1), y.reshape(-1), self.alpha, self.beta, self.kernel)
+            core.matvec(matrix, self.op, x.ravel(), y.ravel(), self.alpha, self.beta, self.kernel)
         else:
             core.batch_matvec(matrix, self.op, x, y, self.alpha, self.beta)
 

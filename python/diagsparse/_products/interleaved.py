@@ -150,7 +150,8 @@ class interleaved_batch:
     def _part(self, first: int, count: int) -> batch_array:
         """Return copies of some members, one after the other."""
         like, everything = self._like, self._all
-        values = everything._matrix.values.ravel().reshape((-1, self.count))
+        flat = everything._matrix.values.ravel()
+        values = flat.reshape((flat.size // self.count, self.count))
         memory.require_free(count * like.nbytes, f"{_WHO}: a copy of {count} members", self._backend)
         rows = batch_values.transposed(self._backend, values[:, first : first + count])
         return batch_array._wrap(like._matrix.with_members(rows))

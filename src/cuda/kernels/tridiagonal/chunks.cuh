@@ -152,7 +152,7 @@ __device__ void find_largest_in_chunk(const T (&x)[kRows<T>], T before, int rows
   shared.first[t].left = x[0];
   __syncthreads();
   const T after = t + 1 < kThreads ? shared.first[t + 1].left : T{};
-  Largest own{};
+  int most[4] = {};  // upper halves of the numbers, which have their order
 #pragma unroll
   for (int k = 0; k < M; ++k) {
     if (t * M + k >= rows) continue;
@@ -160,8 +160,14 @@ __device__ void find_largest_in_chunk(const T (&x)[kRows<T>], T before, int rows
     const T below = shared.below[at], main = shared.main[at], above = shared.above[at], b = shared.rhs[at];
     T rest = less_product(less_product(b, main, x[k]), below, k > 0 ? x[max(k, 1) - 1] : before);
     rest = less_product(rest, above, k + 1 < M ? x[min(k + 1, M - 1)] : after);
-    own.join({magnitude(rest), magnitude(x[k]), magnitude(b), magnitude(below) + magnitude(main) + magnitude(above)});
+    const Real<T> sizes[] = {magnitude(rest), magnitude(x[k]), magnitude(b),
+                             magnitude(below) + magnitude(main) + magnitude(above)};
+#pragma unroll
+    for (int m = 0; m < 4; ++m) most[m] = max(most[m], upper_half(sizes[m]));
   }
+  using R = Real<T>;
+  Largest own{from_upper_half(most[0], R{}), from_upper_half(most[1], R{}), from_upper_half(most[2], R{}),
+              from_upper_half(most[3], R{})};
   own.join_lanes();
   if (t % 32 == 0) of_warp[t / 32] = own;
   __syncthreads();

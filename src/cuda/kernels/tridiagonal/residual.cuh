@@ -72,6 +72,12 @@ inline __device__ double larger(double u, double v) {
   return __longlong_as_double(max(__double_as_longlong(fabs(u)), __double_as_longlong(fabs(v))));
 }
 
+// The upper 32 bits of a number that is not negative, and the smallest number with these bits.
+inline __device__ int upper_half(double v) { return __double2hiint(v); }
+inline __device__ int upper_half(float v) { return __float_as_int(v); }
+inline __device__ double from_upper_half(int bits, double) { return __hiloint2double(bits, 0); }
+inline __device__ double from_upper_half(int bits, float) { return __int_as_float(bits); }
+
 // The largest residual, element of x, element of b, and row sum of some rows.
 struct Largest {
   double residual, x, b, row;

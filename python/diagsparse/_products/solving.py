@@ -36,7 +36,7 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     -------
     Factorization
         A `scipy.sparse.linalg.LinearOperator` with ``F.solve(b, trans="N")``. For a batch, a `BatchFactorization`,
-        whose ``F.solve(B)`` solves the system of member i for row i.
+        whose ``F.solve(B)`` solves the system of member i for row i, or if it is interleaved for column i.
 
     Raises
     ------
@@ -57,7 +57,8 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     On a GPU, a tridiagonal matrix and its factors have 5.6 to 7.4 n values. They are computed without pivoting if this
     is accurate, else cuSPARSE pivots. There and in "pentadiagonal", every solve repeats the elimination.
 
-    The members of a batch are factored as one block diagonal matrix.
+    The members of a `batch_array` are factored as one block diagonal matrix. Those of an `interleaved_batch` are copied
+    to this layout first, unless they are tridiagonal or cyclic, on a GPU, and at least 2048.
 
     Examples
     --------

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ._products.cholesky import cholesky_banded
     from ._products.forecasts import forecast, memory_report
     from ._products.incomplete import ic0, ilu0
+    from ._products.interleaved import interleaved_batch
     from ._products.kron import kron
     from ._products.solving import factorized
     from ._products.triangular import solve_triangular
@@ -55,6 +56,7 @@ _LATER = {
     "_products.cholesky": ("cholesky_banded",),
     "_products.forecasts": ("forecast", "memory_report"),
     "_products.incomplete": ("ic0", "ilu0"),
+    "_products.interleaved": ("interleaved_batch",),
     "_products.kron": ("kron",),
     "_products.solving": ("factorized",),
     "_products.triangular": ("solve_triangular",),
@@ -71,9 +73,9 @@ __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
     "block_diag", "block_jacobi", "chebyshev_multiply", "cholesky_banded", "commutator", "compare", "cuda_available",
     "diags", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0", "ilu0",
-    "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul", "plan_matvec", "power_multiply",
-    "read", "recommend", "recurrence_multiply", "reordered", "set_memory_pool", "set_num_threads", "show_config",
-    "solve", "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
+    "interleaved_batch", "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul",
+    "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply", "reordered", "set_memory_pool",
+    "set_num_threads", "show_config", "solve", "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
 ]  # fmt: skip
 
 

@@ -62,7 +62,8 @@ def test_every_other_case_is_symmetric_and_positive_definite(case):
     S = case.make(1e-4)
     dense = S.toarray()
     assert np.array_equal(dense, dense.T) and np.linalg.eigvalsh(dense).min() > 0
-    assert case.name.startswith("solve-") and case.iterative == (len(set(np.diff(np.sort(S.offsets)))) > 1)
+    offsets = np.sort(S.offsets[abs(S.offsets) < len(dense) - 1])  # without corners
+    assert case.name.startswith("solve-") and case.iterative == (len(set(np.diff(offsets))) > 1)
 
 
 def test_the_errors_are_those_of_the_solution():

@@ -35,15 +35,7 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
 
 def diagonal_starts(batch: batch_array) -> dict[int, int]:
     """Return the offset of each diagonal, and the position of its first element among the values of a member."""
-    (m, n), positions = batch.shape, _value_positions(batch)
-    return {int(k): int(positions.diagonal(int(k))[0].real) for k in batch.offsets if -m < k < n}
-
-
-def _value_positions(batch: batch_array) -> SparseArray:
-    """Return a member whose values are their own positions; complex, to which every type can be converted."""
-    member = batch._like.astype("complex128")
-    member.values = np.arange(member.values.size).reshape(member.values.shape)
-    return member
+    return {offset: start for offset, _, _, start in batch._all._format.spans(batch._all).tolist()}
 
 
 def _window(backend: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:

@@ -16,13 +16,14 @@ from .._backends import libraries, memory
 from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
-from . import device_banded, device_corrected
+from . import device_banded, device_corners, device_corrected, device_members
 from .banded_sizes import MOST_REACH
 from .cudss import Cudss
 from .device_bands import WITH_DIAGONALS, by_rows, filled
 from .triangles import Triangle
 
 _MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
+_SINGULAR, _RESIDUAL = 0.1, 1e-3  # least |A| |x| eps / |b| and residual of a solution without correct digits
 
 Solve = Callable[[Any, Any], None]
 """``solve(b, x)`` writes the solutions for `b` to `x`: columns of `DeviceArray`s in F order; `x` may be `b`."""
@@ -31,13 +32,12 @@ Reach = tuple[int, int]  # the distances of the outermost nonzero diagonals belo
 
 Method = Callable[[SparseArray, int, Reach], tuple[Solve, int, str]]
 """``method(a, members, reach)`` returns a solver of a matrix of `members` diagonal blocks, the bytes of the factors and
-what has to be verified for a random right-hand side: "finite", "residual", "backward error" of a tridiagonal matrix, or
-"" for nothing."""
+what has to be verified for a random right-hand side: "finite", "residual", "backward error", or "" for nothing."""
 
 
 def chosen(a: SparseArray, below: int, above: int, needed: str, members: int) -> str:
     """Return the method for a matrix of `members` blocks; `needed` is the first one that supports its bandwidth."""
-    if members == 1 and (_is_cyclic(a) or (needed == "cudss" and device_corrected.has_corners(a))):
+    if _is_cyclic(a, members) or (members == 1 and needed == "cudss" and device_corrected.has_corners(a)):
         return "cyclic"
     if members == 1 and needed == "cudss" and device_corrected.of_quasi_band(a) is not None:
         return "woodbury"
@@ -90,7 +90,9 @@ def _tridiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int
     memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
     below, main, above = _three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
-    if factors is None:  # solutions would be inaccurate without pivoting
+    if factors is None and members > 1:  # solutions would be inaccurate without pivoting
+        return device_members.pivoting(a, members)
+    if factors is None:
         pivoting = _pivoting_tridiagonal(a, members, reach)
         try:
             require_regular(a, pivoting[0], "backward error")
@@ -116,9 +118,9 @@ def tridiagonal_once(a: SparseArray, members: int) -> Solve:
     return solve
 
 
-def _is_cyclic(a: SparseArray) -> bool:
-    """Whether all nonzeros are on the three diagonals in the middle and in two corners, which are apart from them."""
-    n, summary = a.shape[0], a._summary()
+def _is_cyclic(a: SparseArray, members: int) -> bool:
+    """Whether all nonzeros are on three diagonals in the middle and in two corners apart from them, in each block."""
+    n, summary = a.shape[0] // members, a._summary()
     offsets = abs(summary.offsets)
     if n < 4 or n - 1 not in offsets:
         return False
@@ -126,39 +128,30 @@ def _is_cyclic(a: SparseArray) -> bool:
 
 
 def _cyclic(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
-    """Correct tridiagonal solutions by Woodbury's formula: the corners are a matrix of rank 2.
-
-    With the two corner elements in K, and the columns of the identity for the first and the last row in P, the matrix
-    is ``T + P K P^T``, and its inverse ``(I - Y M P^T) T^-1`` with ``Y = T^-1 P`` and ``M = (I + K P^T Y)^-1 K``.
-    """
-    n, core = a.shape[0], a._core
-    if members == 1 and not _is_cyclic(a) and device_corrected.has_corners(a):
-        return _corrected(a, device_corrected.of_corners(a), reach)
-    if members != 1 or not _is_cyclic(a):
-        raise ValueError('factorized: method "cyclic" needs a band with entries in two small corners')
+    if not _is_cyclic(a, members):
+        if members == 1 and device_corrected.has_corners(a):
+            return _corrected(a, device_corrected.of_corners(a), reach)
+        raise ValueError(
+            'factorized: method "cyclic" needs three diagonals and two corner elements, or for a single matrix a band '
+            "with entries in two small corners"
+        )
+    n, core = a.shape[0] // members, a._core
     a = a if a.format in WITH_DIAGONALS else convert(a, "csr")
-    first, last = (core.diagonal(a._matrix, a._op, k).get()[0] for k in (n - 1, 1 - n))
+    corners = []
+    for k in (n - 1, 1 - n):  # one element for each member
+        diagonal, corner = core.diagonal(a._matrix, a._op, k), core.empty((members,), a.dtype.name, a._backend.index)
+        corner.assign(owners.strided(core, diagonal, (members,), (n * diagonal.itemsize,)))
+        corners.append(corner)
     try:
-        solve, nbytes, verify = _tridiagonal(a, 1, (1, 1))
+        solve, nbytes, verify = _tridiagonal(a, members, (1, 1))
         require_regular(a, solve, "finite" if verify else "")
-        p = np.zeros((2, n), a.dtype)
-        p[0, 0] = p[1, -1] = 1
-        y = core.from_host(p, a._backend.index).T
-        solve(y, y)
-        ends = np.array([[y.T.ravel()[i + j * n :][:1].get()[0] for j in (0, 1)] for i in (0, n - 1)])
-        k = np.array([[0, first], [last, 0]])
-        m = np.linalg.solve(np.eye(2) + k @ ends, k).ravel().tolist()
-
-        def corrected(b: Any, x: Any) -> None:
-            solve(b, x)
-            core.correct_for_corners(y, m, x)
-
-        require_regular(a, corrected, "residual")
+        solve, more = device_corners.corrected(a, solve, members, False, corners)
+        require_regular(a, solve, "backward error", members)
     except np.linalg.LinAlgError:  # the tridiagonal matrix may be singular even if this one is not
         if isinstance(libraries.cudss(), Exception):
             raise
-        return _cudss(a, 1, reach)
-    return corrected, nbytes + y.nbytes, ""
+        return _cudss(a, members, reach)
+    return solve, nbytes + more, ""
 
 
 def _woodbury(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
@@ -251,8 +244,11 @@ def _triangular(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int,
     return _overwriting(lambda x: triangle.solve(x, "N")), triangle.nbytes, "finite"
 
 
-def require_regular(a: SparseArray, solve: Solve, verify: str) -> None:
-    """Raise if the solution for a random right-hand side is not finite, or its residual or backward error is large."""
+def require_regular(a: SparseArray, solve: Solve, verify: str, members: int = 1, interleaved: bool = False) -> None:
+    """Raise if the solution for a random right-hand side is not finite, or its residual or backward error is large.
+
+    The residuals are those of each of `members` diagonal blocks, or of `interleaved` members.
+    """
     if not verify:
         return
     rng, core = np.random.default_rng(0), a._core
@@ -263,18 +259,30 @@ def require_regular(a: SparseArray, solve: Solve, verify: str) -> None:
     flat = x.T.ravel()
     flat.assign(b)
     solve(x, x)
-    if (flat * 0).any():
-        raise np.linalg.LinAlgError("a solution is not finite")
     if verify == "finite":
+        if (flat * 0).any():
+            raise np.linalg.LinAlgError("a solution is not finite")
         return
+    ones = core.empty((a.shape[1],), b.dtype.name, b.device)
+    ones.fill(1)
     with np.errstate(all="ignore"):
-        off, limit = abs((a @ flat).get() - b.get()).max(), np.finfo(a.dtype).eps ** 0.5
-        if verify == "residual" and not off < limit:  # as pivots were replaced
-            raise np.linalg.LinAlgError(f"a pivot is zero, and the residual of a solution is {off:.1g}")
-        if verify == "backward error":
-            size = sum(abs(one.get()).max(initial=0) for one in _three_diagonals(a)) * abs(flat.get()).max() + 1
-            if not off < limit * size < np.inf:
-                raise np.linalg.LinAlgError(f"the backward error of a solution is {off / size:.1g}")
+        residual, sizes, sums = abs((a @ flat).get() - b.get()), abs(flat.get()), (abs(a) @ ones).get().real
+        off, size, row = (
+            (each.reshape(-1, members).T if interleaved else each.reshape(members, -1)).max(axis=1)
+            for each in (residual, sizes, sums)
+        )
+        growth, eps = row * size, np.finfo(a.dtype).eps  # of elements of b, which are at most 1
+        if verify == "residual":  # as pivots were replaced
+            wrong = ~(off < eps**0.5)
+        else:
+            wrong = ~(off < eps**0.5 * (growth + 1)) | ((growth * eps > _SINGULAR) & (off > _RESIDUAL))
+        error = off / (growth + 1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        of = f" of member {i}" if members > 1 else ""
+        raise np.linalg.LinAlgError(
+            f"the residual of a solution{of} is {off[i]:.1g}, its backward error {error[i]:.1g}"
+        )
 
 
 METHODS: dict[str, Method] = {

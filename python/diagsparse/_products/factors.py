@@ -20,6 +20,7 @@ from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_matrix, host_factors
 from .batches import batch_array
+from .interleaved import interleaved_batch
 from .method_choice import checked_method, reach
 from .named_errors import named_errors, shift
 
@@ -236,6 +237,7 @@ class BatchFactorization(_Solver):
         self._factor(whole.astype(self.dtype, copy=False), sigma, method, once, who)
 
     __array_ufunc__ = None  # so that `b @ F` raises TypeError
+    _interleaved = False  # whether the members are interleaved
 
     def __matmul__(self, b: Any) -> Any:
         return self.solve(b)
@@ -244,22 +246,52 @@ class BatchFactorization(_Solver):
         return self.count
 
     def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return rows_of_batch(self, shape)
+        return require_rows_of_batch(self, shape, self._interleaved)
 
     def __repr__(self) -> str:
         n = self.shape[0]
         return f"<factors of {self.count} A_i{shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
 
 
-def rows_of_batch(batch: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+def require_rows_of_batch(batch: Any, shape: tuple[int, ...], interleaved: bool) -> tuple[int, int]:
     """Return the shape of the solutions of a batch for right-hand sides of this shape; raise if it does not fit."""
-    rows = batch.count, batch.shape[0]
-    if tuple(shape) not in (rows, rows[1:]):
+    n = batch.shape[0]
+    expected = (n, batch.count) if interleaved else (batch.count, n)
+    if tuple(shape) not in (expected, (n,)):
         raise ValueError(
-            f"solve: b has shape {tuple(shape)}, but the batch is {rows[0]} matrices {rows[1]} x {rows[1]} and needs "
-            f"{rows}, or ({rows[1]},) for all of them"
+            f"solve: b has shape {tuple(shape)}, but the batch is {batch.count} matrices {n} x {n} and needs "
+            f"{expected}, or ({n},) for all of them"
         )
-    return rows
+    return expected
+
+
+class InterleavedFactorization(BatchFactorization):
+    """The same for an `interleaved_batch`: ``F.solve(B)`` solves column i of B, of shape (n, count), with member i."""
+
+    def __init__(
+        self, batch: interleaved_batch, sigma: complex, method: str | None, once: bool = False, who: str = "factorized"
+    ) -> None:
+        if batch._backend is not CPU:
+            from . import device_batches  # imported at its first use
+
+            if found := device_batches.interleaved_method(batch, method):
+                began = time.perf_counter()
+                self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
+                self.shape, self.count, self._members = batch.shape, batch.count, batch.count
+                self.sigma, self._backend, self._interleaved = sigma, batch._backend, True
+                with self._naming_errors(f"{who}:"):
+                    self._factors = device_batches.interleaved_factors(batch, self.dtype, sigma, found, once)
+                self.seconds = time.perf_counter() - began
+                return
+        super().__init__(batch.contiguous(), sigma, method, once, who)
+
+    def _solved(self, b: Any, trans: str) -> Any:
+        if self._interleaved:
+            return super()._solved(b, trans)
+        owners.refuse_gpu_array(b, self._backend, "solve", "b")
+        given = as_numpy(b, "solve") if owners.owner_of(b) is None else b
+        require_rows_of_batch(self, tuple(given.shape), True)
+        return super()._solved(given.T if len(given.shape) == 2 else given, trans).T
 
 
 def view_name(op: int) -> str:
@@ -277,7 +309,7 @@ def require_dense(b: Any) -> None:
     """Raise TypeError if right-hand sides are sparse."""
     if sp.issparse(b):
         raise TypeError(f"solve: b is a sparse {type(b).__name__}; write b.toarray()")
-    if isinstance(b, batch_array):
+    if isinstance(b, (batch_array, interleaved_batch)):
         raise TypeError("solve: b is a batch of matrices, expected an array")
 
 

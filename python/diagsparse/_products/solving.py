@@ -11,7 +11,8 @@ from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
 from .batches import batch_array
 from .cholesky import CholeskyFactorization
-from .factors import BatchFactorization, Factorization
+from .factors import BatchFactorization, Factorization, InterleavedFactorization
+from .interleaved import interleaved_batch
 
 
 def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Factorization | BatchFactorization:
@@ -19,7 +20,7 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
 
     Parameters
     ----------
-    A : sparse matrix (ours or SciPy's), shape (n, n), or batch_array
+    A : sparse matrix (ours or SciPy's), shape (n, n), batch_array or interleaved_batch
         On the CPU or on a GPU.
     sigma : scalar
         The shift.
@@ -36,7 +37,7 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     -------
     Factorization
         A `scipy.sparse.linalg.LinearOperator` with ``F.solve(b, trans="N")``. For a batch, a `BatchFactorization`,
-        whose ``F.solve(B)`` solves the system of member i for row i.
+        whose ``F.solve(B)`` solves the system of member i for row i, or if it is interleaved for column i.
 
     Raises
     ------
@@ -60,7 +61,8 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     eliminated in blocks of k rows, with pivoting inside of blocks; where this is inaccurate, LAPACK factors it on the
     host, and solves there.
 
-    The members of a batch are factored as one block diagonal matrix.
+    The members of a `batch_array` are factored as one block diagonal matrix. Those of an `interleaved_batch` are copied
+    to this layout first, unless they are tridiagonal or cyclic, on a GPU, and at least 2048.
 
     Examples
     --------
@@ -82,13 +84,15 @@ def factors(
     A: Any, sigma: complex, method: str | None, once: bool, who: str = "factorized"
 ) -> Factorization | BatchFactorization:
     """Return what `factorized` does; for a single solve, `once`, without a copy of A where that is possible."""
-    a = A if isinstance(A, batch_array) else require_sparse(A, who, "A")
+    a = A if isinstance(A, (batch_array, interleaved_batch)) else require_sparse(A, who, "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"{who}: A is {a!r}; expected a square matrix")
     if not is_scalar(sigma) or not _fits(sigma, a.dtype):
         raise ValueError(f"{who}: sigma={sigma!r}: expected a finite number that {a.dtype} holds")
     if isinstance(a, batch_array):
         return BatchFactorization(a, sigma, method, once, who)
+    if isinstance(a, interleaved_batch):
+        return InterleavedFactorization(a, sigma, method, once, who)
     kind = CholeskyFactorization if method == "cholesky" else Factorization
     return kind(unpacked(a), sigma, method, once, who)
 

@@ -15,6 +15,7 @@ from .._backends.types import widened
 from .._matrix.sparse_array import SparseArray
 from .._products.batch_matrix import on_the_diagonal
 from .._products.batches import batch_array
+from .._products.interleaved import interleaved_batch
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Errors:
 class System:
     """A matrix, or all members of a batch, as the factor of products ``A x`` and of norms."""
 
-    def __init__(self, A: SparseArray | batch_array, owner: type[owners.AnyLibrary] | None) -> None:
+    def __init__(self, A: SparseArray | batch_array | interleaved_batch, owner: type[owners.AnyLibrary] | None) -> None:
         self.A, self._axis = A, 1 if isinstance(A, batch_array) else 0
         self._owner = owner  # the library of the right-hand sides
 
@@ -52,15 +53,17 @@ class System:
     @cached_property
     def row_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The smallest and the largest sum of absolute values of a row: of the matrix, or of each member."""
+        whole: Any = self.A
+        count, axis = 1, 1
         if isinstance(self.A, batch_array):
             whole, count = on_the_diagonal(self.A, "solve"), self.A.count
-        else:
-            whole, count = self.A, 1
+        elif isinstance(self.A, interleaved_batch):
+            whole, count, axis = self.A._all, self.A.count, 0
         if not whole.shape[0]:
             return np.zeros(count), np.zeros(count)
         sums = whole._format.absolute_sums(whole, 1) if whole._backend is CPU else self._sums_on_device(whole)
-        sums = sums.reshape((count, -1))
-        return _on_host(_minimum(sums, 1)), _on_host(_maximum(sums, 1))
+        sums = sums.reshape((count, -1) if axis else (-1, count))
+        return _on_host(_minimum(sums, axis)), _on_host(_maximum(sums, axis))
 
     def _sums_on_device(self, A: SparseArray) -> Any:
         """Return the sums of absolute values of rows on a GPU, as an array of the library of the right-hand sides."""
@@ -75,6 +78,8 @@ class System:
     def errors(self, x: Any, b: Any) -> Errors:
         """Return the errors of the solution `x` for the right-hand side `b`, arrays of the same library."""
         x, b, image = (_computable(one) for one in (x, b, self.A @ x))
+        if b.ndim < x.ndim and self._axis == 0:  # one for all members, in the last axis
+            b = b[:, None]
         residual = b - image
         with np.errstate(all="ignore"):
             (largest, length), (solution, _), (given, norm_of_b) = (self._norms(one) for one in (residual, x, b))

@@ -35,6 +35,8 @@ class _Positions(NamedTuple):
 class Problem:
     """The properties of a square matrix that decide how its systems are solved, each computed when it is first used."""
 
+    members = 0  #: of a batch, 0 for a single matrix
+
     def __init__(self, A: SparseArray) -> None:
         self.A, self.n, self.itemsize = A, A.shape[0], A.dtype.itemsize
 

@@ -86,10 +86,16 @@ class Ranking:
     @cached_property
     def left_out(self) -> dict[str, str]:
         """The methods that do not suit the matrix, and why."""
-        reasons = {method.name: method.why_not(self._problem) or self._too_large(method) for method in self._methods}
+        reasons = {method.name: self._unsuitable(method) or self._too_large(method) for method in self._methods}
         elsewhere = [method for method in METHODS.values() if method not in self._methods and not method.direct]
         reasons |= {method.name: f"on the {method.devices[0]} only" for method in elsewhere}
         return {name: why for name, why in reasons.items() if why}
+
+    def _unsuitable(self, method: Method) -> str:
+        """Return why a method is not for this matrix, or not for a batch."""
+        if self._problem.members and not method.direct:
+            return "for a single matrix, and A is a batch"
+        return method.why_not(self._problem)
 
     def _too_large(self, method: Method) -> str:
         """Return that the result of a method does not fit in memory; the method of `factorized` is always tried."""

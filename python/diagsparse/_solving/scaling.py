@@ -24,6 +24,7 @@ from .._matrix.construct import array
 from .._matrix.convert import convert
 from .._products.batch_matrix import diagonal_starts, on_the_diagonal
 from .._products.batches import batch_array
+from .._products.interleaved import interleaved_batch
 from .._products.substitution import DIAGONALS
 from .errors import System
 
@@ -58,12 +59,17 @@ def equilibrated(given: Equation) -> Equation:
     A = given.system.A
     smallest, largest = given.system.row_sums
     differ = np.any(_SIMILAR * smallest < largest) and np.isfinite(largest).all()
-    if not differ or (isinstance(A, batch_array) and A._backend is not CPU):
+    if not differ or (isinstance(A, (batch_array, interleaved_batch)) and A._backend is not CPU):
         return given
     owner = owners.owner_of(given.b)
     if isinstance(A, batch_array):
         scales = _scales_of_rows(A)
         return Equation(System(_scaled_batch(A, scales), owner), given.b * scales)
+    if isinstance(A, interleaved_batch):
+        members = A.contiguous()
+        scales = _scales_of_rows(members)
+        scaled_members = interleaved_batch(_scaled_batch(members, scales))
+        return Equation(System(scaled_members, owner), (given.b.T * scales).T)
     memory.require_free(_BYTES * A.nnz, "solve: scaling rows of different size")
     dtype = np.finfo(widened(A.dtype)).dtype
     rows, columns = _powers(A)

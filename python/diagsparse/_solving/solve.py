@@ -13,6 +13,7 @@ from .._arrays.host_dense import as_numpy
 from .._matrix.operands import require_sparse
 from .._products import factors
 from .._products.batches import batch_array
+from .._products.interleaved import interleaved_batch
 from .errors import Errors, System, can_be_refined
 from .methods import FACTORIZED, METHODS, Method, Solver, Unsolvable, names
 from .problem import Problem
@@ -24,6 +25,7 @@ _GOAL, _LIMIT = 4, 1000  # backward errors without tol=, in units of eps: aimed 
 _FIRST = 1e-4  # fraction to which an iteration first reduces the residual
 _SMALLEST, _LARGEST = 1e-6, 0.1  # limits of this fraction when the residual is solved for
 _REFINEMENTS = 10
+_BATCHES = (batch_array, interleaved_batch)
 _SINGULAR = 0.01  # least |A| |x| eps / |b|, and relative residual, of a solution without correct digits
 _DOUBTED = 1e-8  # the same for a matrix with which another method found a pivot that is zero
 _SMALL = 1000  # rows up to which orthogonal factors are tried for such a matrix
@@ -52,9 +54,9 @@ def solve(
 
     Parameters
     ----------
-    A : sparse matrix (ours or SciPy's), shape (n, n), or batch_array
+    A : sparse matrix (ours or SciPy's), shape (n, n), batch_array or interleaved_batch
         On the CPU or on a GPU.
-    b : array_like, shape (n,) or (n, k); for a batch (count, n), or (n,) for all members
+    b : array_like, shape (n,) or (n, k); for a batch (count, n), interleaved (n, count), or (n,) for all members
         The right-hand sides. If A is on a GPU, also an array of CuPy, PyTorch or JAX, or a `DeviceArray`, there.
     tol : float, optional
         Bound for the backward error ``|b - A x| / (|A| |x| + |b|)`` of each right-hand side, in the maximum norm. By
@@ -111,7 +113,7 @@ def solve(
     ('multigrid', True)
     """
     began = time.perf_counter()
-    a = A if isinstance(A, batch_array) else require_sparse(A, "solve", "A")
+    a = A if isinstance(A, _BATCHES) else require_sparse(A, "solve", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"solve: A is {a!r}; expected a square matrix")
     if tol is not None and not (isinstance(tol, (int, float, np.number)) and 0 < tol < np.inf):
@@ -175,8 +177,8 @@ def _right_sides(a: Any, b: Any) -> Any:
     if owners.owner_of(b) is None:
         b = as_numpy(b, "solve")
         factors.require_numbers(b.dtype)
-    if isinstance(a, batch_array):
-        factors.rows_of_batch(a, b.shape)
+    if isinstance(a, _BATCHES):
+        factors.require_rows_of_batch(a, b.shape, isinstance(a, interleaved_batch))
     elif len(b.shape) not in (1, 2) or b.shape[0] != a.shape[0]:
         raise ValueError(f"solve: b has shape {tuple(b.shape)}, but A is {a.shape[0]} x {a.shape[1]}")
     return b
@@ -187,10 +189,10 @@ def _choices(a: Any, method: str | None) -> Iterator[tuple[Method, str]]:
     if method is not None:
         if method not in (known := names(a.device)):
             raise ValueError(f"solve: no method {method!r} on {a.device}; expected {', '.join(known)}")
-        if isinstance(a, batch_array) and not METHODS[method].direct:
+        if isinstance(a, _BATCHES) and not METHODS[method].direct:
             raise ValueError(f"solve: method {method!r} is for a single matrix, and A is a batch")
         yield METHODS[method], "It was asked for."
-    elif isinstance(a, batch_array):
+    elif isinstance(a, _BATCHES):
         yield FACTORIZED, "The members of a batch are factored as one block diagonal matrix."
     else:
         problem = Problem(a)

@@ -50,6 +50,19 @@ def dominant_band(n: int, half: int) -> Callable[[float], Any]:
     return make
 
 
+def ring(n: int) -> Callable[[float], Any]:
+    """Return a function that creates a symmetric, diagonally dominant tridiagonal matrix with two corner elements."""
+
+    def make(scale: float) -> Any:
+        rows = max(LEAST, round(n * scale))
+        rng = np.random.default_rng(0)
+        above = {k: rng.uniform(-1, 1, rows - k) for k in (1, rows - 1)}
+        diagonals = {0: np.full(rows, 4.5), **above, **{-k: values for k, values in above.items()}}
+        return sp.dia_array(sp.diags_array([*diagonals.values()], offsets=[*diagonals]))
+
+    return make
+
+
 def jumping(*sides: int) -> Callable[[float], Any]:
     """Return a function that creates a diffusion equation whose coefficient is 1 or 1000 in blocks of the grid."""
 
@@ -89,7 +102,9 @@ CASES = (
     SolveCase("solve-band-11", "band of 11", dominant_band(200_000, 5)),
     SolveCase("solve-band-41", "band of 41", dominant_band(50_000, 20)),
     SolveCase("solve-batch-50", "batch of tridiagonal matrices", dominant_band(50, 1), members=10_000),
+    SolveCase("solve-batch-64", "batch of tridiagonal matrices", dominant_band(64, 1), ("cuda",), members=1_000_000),
     SolveCase("solve-batch-1000", "batch of tridiagonal matrices", dominant_band(1000, 1), members=1000),
+    SolveCase("solve-batch-cyclic", "batch of periodic matrices", ring(64), members=10_000),
     SolveCase("solve-batch-5", "batch of bands of 5", dominant_band(50, 2), members=10_000),
     SolveCase("solve-triangle-5", "lower triangle, 5-point grid", lower(jumping(1000, 1000)), triangular=True),
     SolveCase("solve-triangle-7", "lower triangle, 7-point grid", lower(jumping(128, 128, 128)), triangular=True),

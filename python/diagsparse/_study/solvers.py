@@ -20,6 +20,7 @@ from .._backends.backend import CPU, Backend
 from .._matrix.convert import convert
 from .._multigrid.setup import multigrid
 from .._products.incomplete import ic0
+from .._products.interleaved import interleaved_batch
 from .._products.solving import factorized
 from .._solving.methods import METHODS
 from .._solving.problem import Problem
@@ -56,6 +57,12 @@ def contenders(case: SolveCase, S: Any, A: Any, b: Any, where: Backend) -> Itera
     fits = problem is None or not case.iterative or problem.factor_entries <= _MOST_VALUES
     if fits and (problem is None or not METHODS[problem.direct].missing()):
         yield Contender(*_name_of(problem), partial(factorized, A), lambda F: F.solve(right), read=read)
+    if case.members and where is not CPU:
+        interleaved, columns = interleaved_batch(A), owners.upload(where, np.ascontiguousarray(b.T))
+        yield Contender(
+            "diagsparse", "factorized, interleaved", partial(factorized, interleaved), lambda F: F.solve(columns),
+            read=lambda x: owners.download(x).T,
+        )  # fmt: skip
     if case.iterative and where.name.partition(":")[0] in METHODS["multigrid"].devices:
         for dtype in ("float64", "float32"):
             prepare = partial(multigrid, A, dtype=dtype)

@@ -12,6 +12,7 @@
 #include "kernels/triangles/triangle.hpp"
 #include "kernels/tridiagonal/corners.hpp"
 #include "kernels/tridiagonal/factors.hpp"
+#include "kernels/tridiagonal/members.hpp"
 
 namespace py = pybind11;
 
@@ -73,9 +74,42 @@ void bind_partitions(py::module_& m) {
     const Dense rhs = b.dense();
     return tridiagonal::solve_once(matrix(lower, main, upper, rhs.rows, block, stride), rhs, x.dense());
   });
-  m.def("correct_for_corners", [](const DeviceArray& y, const std::array<Scalar, 4>& m, const DeviceArray& x) {
+  // Without b and x: a verification for random numbers. Returns (singular member, row, inaccurate member), or -1.
+  m.def("solve_members",
+        [](const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, int64 count,
+           const std::optional<DeviceArray>& b, const std::optional<DeviceArray>& x, bool pivoting, bool verify) {
+          const Entry entry(main.device);
+          const int64 n = count > 0 ? main.size() / count : 0;
+          const tridiagonal::Batch batch{array_in_use(lower), array_in_use(main), array_in_use(upper), n, count};
+          const auto verdict = b && x ? tridiagonal::solve(batch, array_in_use(*b), array_in_use(*x), pivoting, verify)
+                                      : tridiagonal::solve_random(batch, pivoting);
+          return std::array{verdict.singular_member, verdict.singular_row, verdict.inaccurate};
+        });
+}
+
+void bind_corners(py::module_& m) {
+  using tridiagonal::Placement;
+  // n: rows of a member; `interleaved`: whether the members are interleaved.
+  const auto placement = [](const Dense& y, int64 n, bool interleaved) {
+    return Placement{n, n > 0 ? y.rows / n : 0, interleaved};
+  };
+  m.def("write_ends", [=](const DeviceArray& y, int64 n, bool interleaved) {
+    const Entry entry(y.device);
+    const Dense columns = y.dense();
+    tridiagonal::write_ends(placement(columns, n, interleaved), columns);
+  });
+  m.def("corner_weights", [=](const DeviceArray& y, int64 n, bool interleaved, const DeviceArray& first,
+                              const DeviceArray& last) {
+    const Entry entry(y.device);
+    const Dense columns = y.dense();
+    const Array of_first = array_in_use(first), of_last = array_in_use(last);
+    return DeviceArray::of(tridiagonal::corner_weights(placement(columns, n, interleaved), of_first, of_last, columns));
+  });
+  m.def("correct_for_corners", [=](const DeviceArray& y, int64 n, bool interleaved, const DeviceArray& weights,
+                                   const DeviceArray& x) {
     const Entry entry(x.device);
-    tridiagonal::correct_for_corners(y.dense(), m, x.dense());
+    const Dense columns = y.dense();
+    tridiagonal::correct_for_corners(placement(columns, n, interleaved), columns, array_in_use(weights), x.dense());
   });
 }
 
@@ -108,6 +142,7 @@ void bind_solving(py::module_& m) {
   bind_triangles(m);
   bind_partitions(m);
   bind_bands(m);
+  bind_corners(m);
   m.def("solve_tridiagonal",
         [](const DeviceArray& lower, const DeviceArray& main, const DeviceArray& upper, const DeviceArray& x) {
           const Entry entry(x.device);

@@ -32,10 +32,7 @@ __global__ void __launch_bounds__(kBlock)
   __shared__ int64 table[kMostDiagonals];
   const BandView<T> a(band, table);
   const int64 width = static_cast<int64>(gridDim.x) * blockDim.x;
-  double residual = 0, size = 0, given = 0, sum = 0;
-  const auto larger = [](double& u, double v) {
-    if (v > u || v != v) u = v;
-  };
+  tridiagonal::Largest own{};
   for (int64 row = thread_index(); row < a.n; row += width) {
     T rest = load(b + row);
     double row_sum = 0;
@@ -45,15 +42,10 @@ __global__ void __launch_bounds__(kBlock)
       rest = less_product(rest, value, load(x + row + k));
       row_sum += magnitude(value);
     }
-    larger(residual, magnitude(rest));
-    larger(size, magnitude(load(x + row)));
-    larger(given, magnitude(load(b + row)));
-    larger(sum, row_sum);
+    own.join({magnitude(rest), magnitude(load(x + row)), magnitude(load(b + row)), row_sum});
   }
-  tridiagonal::keep_largest(&most->residual, residual);
-  tridiagonal::keep_largest(&most->x, size);
-  tridiagonal::keep_largest(&most->b, given);
-  tridiagonal::keep_largest(&most->row, sum);
+  own.join_lanes();
+  if (threadIdx.x % 32 == 0) own.join_atomically(most);
 }
 
 }  // namespace diagsparse::cuda::banded

@@ -2,7 +2,8 @@
 //
 //   reduce_chunks   how the first and the last row of a chunk depend on its own separator and the one before it
 //   join_chunks     the tridiagonal system of the separators of all chunks, from these
-//   solve_chunks    x, given the separators
+//   solve_chunks    x, given the separators; and what is needed to verify x, while all of it is on the chip
+//   join_largest    the same for the whole matrix
 //   weigh_rows      weights of the right-hand side in the system of the separators: the first and the last row of the
 //                   inverse of each chunk. They decay in diagonally dominant matrices, so only some are stored
 //   condense        the right-hand side of the system of the separators, from the weights
@@ -12,6 +13,7 @@
 
 #include "device/lanes.cuh"
 #include "kernels/tridiagonal/parts.cuh"
+#include "kernels/tridiagonal/residual.cuh"
 
 namespace diagsparse::cuda::tridiagonal {
 
@@ -140,12 +142,61 @@ __global__ void __launch_bounds__(kBlock)
   if (rhs) rhs[i] = row.rhs;
 }
 
+// The largest residual and so on of the rows of a chunk, of which shared memory still has the matrix and b. `x` are the
+// rows of this thread, `before` is the one before them. The last row of the chunk is left to `join_largest`.
+template <class T>
+__device__ void find_largest_in_chunk(const T (&x)[kRows<T>], T before, int rows, Shared<T>& shared, Largest* largest) {
+  constexpr int M = kRows<T>;
+  __shared__ Largest of_warp[kWarps];
+  const int t = static_cast<int>(threadIdx.x);
+  shared.first[t].left = x[0];
+  __syncthreads();
+  const T after = t + 1 < kThreads ? shared.first[t + 1].left : T{};
+  int most[4] = {};  // upper halves of the numbers, which have their order
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    if (t * M + k >= rows) continue;
+    const int at = t * (M + 1) + k;
+    const T below = shared.below[at], main = shared.main[at], above = shared.above[at], b = shared.rhs[at];
+    T rest = less_product(less_product(b, main, x[k]), below, k > 0 ? x[max(k, 1) - 1] : before);
+    rest = less_product(rest, above, k + 1 < M ? x[min(k + 1, M - 1)] : after);
+    const Real<T> sizes[] = {magnitude(rest), magnitude(x[k]), magnitude(b),
+                             magnitude(below) + magnitude(main) + magnitude(above)};
+#pragma unroll
+    for (int m = 0; m < 4; ++m) most[m] = max(most[m], upper_half(sizes[m]));
+  }
+  using R = Real<T>;
+  Largest own{from_upper_half(most[0], R{}), from_upper_half(most[1], R{}), from_upper_half(most[2], R{}),
+              from_upper_half(most[3], R{})};
+  own.join_lanes();
+  if (t % 32 == 0) of_warp[t / 32] = own;
+  __syncthreads();
+  if (t > 0) return;
+  for (int w = 1; w < kWarps; ++w) own.join(of_warp[w]);
+  *largest = own;
+}
+
+// *most becomes the largest values of all chunks, if *weak is set. A thread processes a chunk.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    join_largest(const Diagonals<T> a, const Chunks chunks, const T* b, const T* x, const Largest* largest,
+                 const int* weak, Largest* most) {
+  if (*weak == 0) return;
+  const int64 chunk = thread_index(), end = (chunk + 1) * chunks.rows - 1;
+  Largest own{};
+  if (chunk < chunks.count) own = largest[chunk];
+  if (end < a.n) own.add(a, b, x, end);
+  own.join_lanes();
+  if (threadIdx.x % 32 == 0) own.join_atomically(most);
+}
+
 // x = A^-1 b for the columns of b; `separators` has an element for each chunk and column (nullptr: separate chunks).
-// `factored`: a.main and a.upper are kept.pivots and kept.above. Each block reads all of b before it writes to x.
+// `factored`: a.main and a.upper are kept.pivots and kept.above. Each block reads all of b before it writes to x. If
+// *weak was set before, `largest` has what is needed to verify x afterwards, for each chunk (nullptr: not needed).
 template <class T, bool factored>
 __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     solve_chunks(const Diagonals<T> a, const Chunks chunks, const T* kept_separators, const T* b, int64 b_stride,
-                 int64 columns, const T* separators, T* x, int64 x_stride, int* weak) {
+                 int64 columns, const T* separators, T* x, int64 x_stride, Largest* largest, int* weak) {
   Shared<T>& shared = shared_memory<T>();
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
@@ -166,12 +217,15 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     const T* given = separators ? separators + column * chunks.count + chunk : nullptr;
     const T before_chunk = given && chunk > 0 ? given[-1] : T{}, end_of_chunk = given ? *given : T{};
     const T own = line.constant + line.left * before_chunk + line.right * end_of_chunk;
-    shared.rhs[t] = own;
+    shared.first[t].constant = own;
     __syncthreads();
-    const T before = t > 0 ? shared.rhs[t - 1] : before_chunk;
-    __syncthreads();
+    const T before = t > 0 ? shared.first[t - 1].constant : before_chunk;
     T values[kRows<T>];
     p.substitute(before, own, values);
+    if constexpr (!factored) {
+      const int rows = static_cast<int>(min(static_cast<int64>(chunks.rows - 1), a.n - base));
+      if (largest && *weak != 0) find_largest_in_chunk(values, before, rows, shared, largest + chunk);
+    }
     write(values, shared.rhs, x + column * x_stride, base, chunks.rows, a.n);
   }
 }

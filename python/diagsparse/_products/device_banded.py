@@ -36,6 +36,8 @@ def _pivoting(a: SparseArray, below: int, above: int) -> tuple[Callable[[Any, An
     memory.require_free(values * a.dtype.itemsize, "factorized: factors on the host, as pivoting is needed", CPU)
     try:
         factored, nbytes = host_methods.banded(a.to("cpu"), a.dtype.type(0), below, above, n)
+    except np.linalg.LinAlgError:  # it is a ValueError, too
+        raise
     except ValueError:
         raise np.linalg.LinAlgError("values are not finite") from None
 

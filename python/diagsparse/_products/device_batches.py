@@ -57,4 +57,4 @@ class BatchInPlace:
             if batch._backend.core.solve_tridiagonal_once(*diagonals, batch.shape[0], stride, b, x):
                 return
         whole = on_the_diagonal(batch, "solve")
-        DeviceFactors(whole, 0, "tridiagonal", batch.count, once=True).solve(b, x, trans)
+        DeviceFactors(whole, 0, "tridiagonal", batch.count, (1, 1), once=True).solve(b, x, trans)

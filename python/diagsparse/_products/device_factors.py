@@ -16,21 +16,25 @@ from .._backends.types import product_dtypes, solved_in
 from .._matrix.builders import eye
 from .._matrix.sparse_array import SparseArray
 from . import device_methods
-from .device_methods import Solve
+from .device_methods import Reach, Solve
 
 
 class DeviceFactors:
     """Solvers for ``a - sigma I``, its transpose and its adjoint, for a matrix of `members` diagonal blocks.
 
+    `reach` are the distances of the outermost nonzero diagonals below and above the main one.
+
     If there is only one solve, `once`, the matrix is not copied, and no more is stored than necessary.
     """
 
-    def __init__(self, a: SparseArray, sigma: complex, method: str, members: int, once: bool = False) -> None:
+    def __init__(
+        self, a: SparseArray, sigma: complex, method: str, members: int, reach: Reach, once: bool = False
+    ) -> None:
         if sigma:
             self.matrix = a - a.dtype.type(sigma) * eye(a.shape[0], dtype=a.dtype, device=a.device)
         else:
             self.matrix = a if once else a.copy()  # as the user may write to the matrix
-        self.method, self._members = method, members
+        self.method, self._members, self._reach = method, members, reach
         self._once = once and method == "tridiagonal"
         self._solves: dict[tuple[str, np.dtype], tuple[Solve, int]] = {}
         self._lock = Lock()
@@ -59,7 +63,8 @@ class DeviceFactors:
                 if self._once:
                     self._solves[key] = device_methods.tridiagonal_once(a, self._members), 0
                 else:
-                    solve, nbytes, verify = device_methods.METHODS[self.method](a, self._members)
+                    reach = self._reach if trans == "N" else self._reach[::-1]
+                    solve, nbytes, verify = device_methods.METHODS[self.method](a, self._members, reach)
                     device_methods.require_regular(a, solve, verify)
                     self._solves[key] = solve, nbytes
             return self._solves[key][0]

@@ -27,10 +27,12 @@ _MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPAR
 Solve = Callable[[Any, Any], None]
 """``solve(b, x)`` writes the solutions for `b` to `x`: columns of `DeviceArray`s in F order; `x` may be `b`."""
 
-Method = Callable[[SparseArray, int], tuple[Solve, int, str]]
-"""``method(a, members)`` returns a solver of a matrix of `members` diagonal blocks, the bytes of the factors, and what
-has to be verified for a random right-hand side: "finite", "residual", "backward error" of a tridiagonal matrix, or ""
-for nothing."""
+Reach = tuple[int, int]  # the distances of the outermost nonzero diagonals below and above the main one
+
+Method = Callable[[SparseArray, int, Reach], tuple[Solve, int, str]]
+"""``method(a, members, reach)`` returns a solver of a matrix of `members` diagonal blocks, the bytes of the factors and
+what has to be verified for a random right-hand side: "finite", "residual", "backward error" of a tridiagonal matrix, or
+"" for nothing."""
 
 
 def chosen(a: SparseArray, below: int, above: int, needed: str, members: int) -> str:
@@ -60,7 +62,7 @@ def _parts(vector: Any, count: int) -> Iterator[Any]:
         yield vector[i * length : (i + 1) * length]
 
 
-def _diagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _diagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     inverse = eye(a.shape[0], dtype=a.dtype, format="dia", device=a.device)
     inverse.values = (by_rows(a, 0, a.shape[0]) ** -1).reshape(inverse.values.shape)
 
@@ -83,19 +85,19 @@ def _three_diagonals(a: SparseArray) -> tuple[Any, Any, Any]:
     return below, main, above
 
 
-def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _tridiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     values = 4 * a.shape[0]  # 2.6 for each row, or 4.4 if the inverse does not decay
     memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
     below, main, above = _three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
     if factors is None:  # solutions would be inaccurate without pivoting
-        pivoting = _pivoting_tridiagonal(a, members)
+        pivoting = _pivoting_tridiagonal(a, members, reach)
         try:
             require_regular(a, pivoting[0], "backward error")
         except np.linalg.LinAlgError:
             if isinstance(libraries.cudss(), Exception):
                 raise
-            return _cudss(a, members)
+            return _cudss(a, members, reach)
         return *pivoting[:2], ""
     copied = [d for d in (below, main, above) if not a._core.overlap(a._matrix.values, d)]  # the factors refer to them
     return factors.solve, factors.nbytes + sum(d.nbytes for d in copied), ""
@@ -106,7 +108,7 @@ def tridiagonal_once(a: SparseArray, members: int) -> Solve:
 
     def solve(b: Any, x: Any) -> None:
         if x is b or x.shape[1] != 1 or not a._core.solve_tridiagonal_once(*diagonals, block, 0, b, x):
-            factored, _, verify = _tridiagonal(a, members)
+            factored, _, verify = _tridiagonal(a, members, (1, 1))
             require_regular(a, factored, verify)
             factored(b, x)
 
@@ -123,7 +125,7 @@ def _is_cyclic(a: SparseArray) -> bool:
     return {n - 1} <= set(offsets[summary.fill > 0].tolist()) <= {0, 1, n - 1}
 
 
-def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _cyclic(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     """Correct tridiagonal solutions by Woodbury's formula: the corners are a matrix of rank 2.
 
     With the two corner elements in K, and the columns of the identity for the first and the last row in P, the matrix
@@ -131,13 +133,13 @@ def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
     """
     n, core = a.shape[0], a._core
     if members == 1 and not _is_cyclic(a) and device_corrected.has_corners(a):
-        return _corrected(a, device_corrected.of_corners(a))
+        return _corrected(a, device_corrected.of_corners(a), reach)
     if members != 1 or not _is_cyclic(a):
         raise ValueError('factorized: method "cyclic" needs a band with entries in two small corners')
     a = a if a.format in WITH_DIAGONALS else convert(a, "csr")
     first, last = (core.diagonal(a._matrix, a._op, k).get()[0] for k in (n - 1, 1 - n))
     try:
-        solve, nbytes, verify = _tridiagonal(a, 1)
+        solve, nbytes, verify = _tridiagonal(a, 1, (1, 1))
         require_regular(a, solve, "finite" if verify else "")
         p = np.zeros((2, n), a.dtype)
         p[0, 0] = p[1, -1] = 1
@@ -155,39 +157,34 @@ def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
     except np.linalg.LinAlgError:  # the tridiagonal matrix may be singular even if this one is not
         if isinstance(libraries.cudss(), Exception):
             raise
-        return _cudss(a, 1)
+        return _cudss(a, 1, reach)
     return corrected, nbytes + y.nbytes, ""
 
 
-def _woodbury(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _woodbury(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     split = device_corrected.of_quasi_band(a)
     if members != 1 or split is None:
         raise ValueError(
             'factorized: method "woodbury" needs a qband matrix of a band, and at most 64 rows or columns with other '
             "entries"
         )
-    return _corrected(a, split)
+    return _corrected(a, split, reach)
 
 
-def _corrected(a: SparseArray, split: device_corrected.Split) -> tuple[Solve, int, str]:
+def _corrected(a: SparseArray, split: device_corrected.Split, reach: Reach) -> tuple[Solve, int, str]:
     try:
         return *device_corrected.corrected(a, split), ""
     except np.linalg.LinAlgError:  # the band may be singular even if the matrix is not
         if isinstance(libraries.cudss(), Exception):
             raise
-        return _cudss(a, 1)
+        return _cudss(a, 1, reach)
 
 
-def _banded(a: SparseArray, members: int) -> tuple[Solve, int, str]:
-    return *device_banded.banded(a, *_reach(a)), ""
+def _banded(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
+    return *device_banded.banded(a, *reach), ""
 
 
-def _reach(a: SparseArray) -> tuple[int, int]:
-    offsets = a._summary().offsets[a._summary().fill > 0]
-    return int(-offsets.min(initial=0)), int(offsets.max(initial=0))
-
-
-def _pivoting_tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _pivoting_tridiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     """Repeat the elimination in every solve, with the pivoting of cuSPARSE."""
     n, core = a.shape[0], a._core
     rows = max(n, _MIN_ROWS["tridiagonal"])
@@ -206,7 +203,7 @@ def _pivoting_tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str
     return _overwriting(solve), sum(band.nbytes for band in bands), "finite"
 
 
-def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _pentadiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     n, core = a.shape[0] // members, a._core
     rows = max(n, _MIN_ROWS["pentadiagonal"])
 
@@ -243,15 +240,14 @@ def _repeated(core: Any, column: Any, times: int) -> Any:
     return result
 
 
-def _cudss(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _cudss(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     csr = convert(a, "csr")
     factors = Cudss(csr.copy() if csr._op else csr)
     return factors.solve, factors.nbytes, "residual" if factors.replaced_pivots else "finite"
 
 
-def _triangular(a: SparseArray, members: int) -> tuple[Solve, int, str]:
-    below = a._summary().offsets[a._summary().fill > 0].min(initial=0) < 0
-    triangle = Triangle(a, bool(below), False)
+def _triangular(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
+    triangle = Triangle(a, reach[0] > 0, False)
     return _overwriting(lambda x: triangle.solve(x, "N")), triangle.nbytes, "finite"
 
 

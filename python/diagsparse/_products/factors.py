@@ -50,7 +50,7 @@ class _Solver:
             else:
                 from .device_factors import DeviceFactors  # imported at its first use
 
-                self._factors = DeviceFactors(a, sigma, chosen, blocks, once)
+                self._factors = DeviceFactors(a, sigma, chosen, blocks, (below, above), once)
         self.seconds = time.perf_counter() - began
 
     def _naming_errors(self, who: str) -> AbstractContextManager[None]:

@@ -14,7 +14,7 @@ from .problem import Problem
 _FASTER = 2.0  # an iterative method is preferred to a direct one if its predicted time is shorter by this factor
 
 LAST = "qr"  #: the method that is tried after all others
-_NARROW = ("diagonal", "tridiagonal")  # always come first
+_NARROW = {"cpu": ("diagonal", "tridiagonal"), "cuda": ("diagonal", "tridiagonal", "banded")}  # always come first
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Ranking:
     def __iter__(self) -> Iterator[Method]:
         """Yield the methods in this order; without forecasts of the others, if the first one is for a narrow band."""
         usual = METHODS[self._problem.direct]
-        if usual.name in _NARROW:
+        if usual.name in _NARROW[self._problem.A.device.partition(":")[0]]:
             yield usual
             yield from (method for method in self.order if method is not usual)
         else:

@@ -33,7 +33,8 @@ constexpr int kMostDiagonals = 2 * kMostReach + 1;
 constexpr int kMostLevels = 48;
 constexpr int64 kAbsent = int64{-1} << 62;  // in `first`: a diagonal of zeros
 
-// The diagonals of a matrix of n rows: the element (i, i + k) is values[first[k + below] + i].
+// The diagonals of a matrix of n rows: the element (i, i + k) is values[first[k + below] + i]. There is at least one
+// value.
 template <class T>
 struct Band {
   const T* values;
@@ -60,13 +61,14 @@ struct BandView {
     }
     __syncthreads();
   }
-  // The element (row, row + k); of the identity from row n on.
+  // The element (row, row + k); of the identity from row n on. Without branches, so that many are read at once.
   __device__ T at(int64 row, int k) const {
-    if (row >= n) return convert<T>(k == 0 ? 1 : 0);
     const int64 column = row + k;
-    if (k < -below || k > above || column < 0 || column >= n) return T{};
-    const int64 start = first[k + below];
-    return start == kAbsent ? T{} : conjugate_if(conjugated, load(values + start + row));
+    const int64 start = first[min(max(k + below, 0), below + above)];
+    const bool inside = -below <= k && k <= above && row < n && column >= 0 && column < n && start != kAbsent;
+    const T value = load(inside ? values + start + row : values);
+    if (inside) return conjugate_if(conjugated, value);
+    return convert<T>(k == 0 && row >= n ? 1 : 0);
   }
 };
 
@@ -84,16 +86,21 @@ struct Levels {
   Level<T> level[kMostLevels];
 };
 
-// The block of a level that is the i-th to be processed: first those that are eliminated.
+// A block of a level.
 struct Position {
   int64 block;
   bool eliminated;
 };
+// The i-th one to be processed. On the lowest level, these are the blocks that are eliminated. Above it, they are all,
+// in tiles of neighbours, whose first half is eliminated, so that warps do the same for all of their blocks. The size
+// of tiles is 1 or even.
 template <class T>
-__device__ Position position(const Level<T>& level, int64 i) {
+__device__ Position position(const Level<T>& level, int64 i, int tile, bool lowest) {
   if (level.count == 1) return {0, true};
-  const int64 odd = level.count / 2;
-  return i < odd ? Position{2 * i + 1, true} : Position{2 * (i - odd), false};
+  if (lowest) return {2 * i + 1, true};
+  const int64 start = i / tile * tile, rest = i - start, odd = min(static_cast<int64>(tile), level.count - start) / 2;
+  const int64 block = start + (rest < odd ? 2 * rest + 1 : 2 * (rest - odd));
+  return {block, block % 2 == 1};
 }
 
 // A value that threads of this kernel may have written.
@@ -115,10 +122,17 @@ __device__ R of_size(unsigned size) {
   else return __int_as_float(static_cast<int>(size));
 }
 
-// Solutions have to be verified if an element of E or F exceeds kMostGrowth of tridiagonal factors, an element of D^-1
-// times the largest one in the row of D that belongs to it this one, or if a row of D becomes smaller than this
-// fraction when neighbours are eliminated.
-constexpr int kMostCondition = 256;
+// Solutions have to be verified if the absolute values in a row of E and F add up to more than kMostCoupling, which in
+// diagonally dominant matrices is at most 1; if an element of D^-1 times the largest one in the row of D that belongs
+// to it exceeds kMostCondition; or if the largest element in a row of D changes by more than these factors when
+// neighbours are eliminated.
+constexpr float kMostCoupling = 1.5f;
+constexpr int kMostCondition = 256, kMostGrowth = 4;
 constexpr float kLeastFraction = 1.0f / 16;
+template <class R>
+__device__ bool steady(unsigned before, unsigned after) {
+  const R size = of_size<R>(before), now = of_size<R>(after);
+  return kLeastFraction * size <= now && now <= kMostGrowth * size;
+}
 
 }  // namespace diagsparse::cuda::banded

@@ -6,6 +6,7 @@
 // Every run gives the same bits.
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
+#include "device/values.cuh"
 #include "kernels/banded/corrections.hpp"
 #include "kernels/tridiagonal/arithmetic.cuh"
 

@@ -18,12 +18,22 @@ namespace {
 template <class T>
 constexpr double kMostError = 32 * std::numeric_limits<Real<T>>::epsilon();
 
-constexpr int kMostSmall = 8;  // rows of a block that is eliminated in registers alone
+constexpr int kMostSmall = 8;  // rows of a block whose rows are in the registers of lanes
+
+// Calls f.operator()<B>() for the small blocks that have kernels, the first ones with at least so many rows.
+template <class F>
+auto with_small_block(int rows, const F& f) {
+  if (rows <= 2) return f.template operator()<2>();
+  if (rows <= 3) return f.template operator()<3>();
+  if (rows <= 5) return f.template operator()<5>();
+  return f.template operator()<kMostSmall>();
+}
 
 // The rows of a block: an even number where pairs of elements are read.
 int block_rows(int below, int above) {
-  const int reach = std::max({below, above, 1});
-  return reach > kMostSmall ? (reach + 1) / 2 * 2 : reach;
+  const int reach = std::max(below, above);
+  if (reach > kMostSmall) return (reach + 1) / 2 * 2;
+  return with_small_block(reach, []<int B>() { return B; });
 }
 
 Groups groups_of(int b) {
@@ -36,19 +46,20 @@ unsigned grid_of(int64 items, int64 each) {
 }
 
 template <class T, int B>
-void eliminate_small_blocks(const Band<T>& a, const Levels<T>& levels, int count, int b, int* weak) {
-  constexpr int64 groups = kSmallThreads / B;
+void eliminate_small_blocks(const Band<T>& a, const Levels<T>& levels, int count, int* weak) {
+  constexpr int64 groups = kSmallThreads / SmallBlock<T, B>::kLanes;
   for (int l = 0; l < count; ++l) {
     const bool rest = levels.level[l].count <= groups;  // the remaining levels in one block of threads
     launch("banded_eliminate_small", eliminate_small<T, B>, dim3(grid_of(levels.level[l].count, groups)),
-           dim3(kSmallThreads), a, levels, b, l, rest ? count : l + 1, weak);
+           dim3(kSmallThreads), a, levels, l, rest ? count : l + 1, weak);
     if (rest) break;
   }
 }
 
 template <class T, int Rows>
 void eliminate_large_blocks(const Band<T>& a, const Levels<T>& levels, int count, int b, int* weak) {
-  const int shared = static_cast<int>(sizeof(LargeShared<T>)) + 2 * b * b * static_cast<int>(sizeof(T));
+  const int elements = fetched_elements<T, Rows>(b);
+  const int shared = static_cast<int>(sizeof(LargeShared<T>)) + elements * static_cast<int>(sizeof(T));
   const int threads = 32 * 3 * static_cast<int>(ceil_div(b, kColumns<T>));
   limits<eliminate_large<T, Rows>>();  // allows as much shared memory as there is
   for (int l = 0; l < count; ++l) {
@@ -102,6 +113,7 @@ auto Factors::levels(T* main) const {
 std::optional<Factors> Factors::of(const Matrix& a, Op op, int below, int above) {
   Factors result(a, op, below, above);
   if (a.rows == 0) return result;
+  if (a.values.size() == 0) return std::nullopt;  // all elements are zero
   const bool good = with_value_type(a.dtype, [&](auto zero) { return result.compute<decltype(zero)>(); });
   return good ? std::optional<Factors>(std::move(result)) : std::nullopt;
 }
@@ -120,11 +132,13 @@ bool Factors::compute() {
   const Band<T> a = band<T>();
   const Levels<T> all = levels<T>(main.get());
   const int count = static_cast<int>(counts_.size());
-  if (block_ <= 2) eliminate_small_blocks<T, 2>(a, all, count, block_, weak.get());
-  else if (block_ <= 4) eliminate_small_blocks<T, 4>(a, all, count, block_, weak.get());
-  else if (block_ <= kMostSmall) eliminate_small_blocks<T, kMostSmall>(a, all, count, block_, weak.get());
-  else if (block_ <= 32) eliminate_large_blocks<T, 1>(a, all, count, block_, weak.get());
-  else eliminate_large_blocks<T, 2>(a, all, count, block_, weak.get());
+  if (block_ <= kMostSmall) {
+    with_small_block(block_, [&]<int B>() { eliminate_small_blocks<T, B>(a, all, count, weak.get()); });
+  } else if (block_ <= 32) {
+    eliminate_large_blocks<T, 1>(a, all, count, block_, weak.get());
+  } else {
+    eliminate_large_blocks<T, 2>(a, all, count, block_, weak.get());
+  }
   return download(static_cast<const int*>(weak.get()), 1).front() == 0 || verify<T>();
 }
 
@@ -170,11 +184,15 @@ void Factors::solve_as(const Dense& b, const Dense& x) const {
 template <class T>
 void Factors::solve_unrefined(const Dense& b, const Dense& x) const {
   const bool one = b.cols == 1;
-  if (block_ <= 32) return one ? sweep_all<T, 1, 1>(b, x) : sweep_all<T, 1, 4>(b, x);
-  return one ? sweep_all<T, 2, 1>(b, x) : sweep_all<T, 2, 4>(b, x);
+  const auto run = [&]<int B, int Rows>() {
+    return one ? sweep_all<T, B, Rows, 1>(b, x) : sweep_all<T, B, Rows, 4>(b, x);
+  };
+  if (block_ <= kMostSmall) with_small_block(block_, [&]<int B>() { run.template operator()<B, 1>(); });
+  else if (block_ <= 32) run.template operator()<0, 1>();
+  else run.template operator()<0, 2>();
 }
 
-template <class T, int Rows, int K>
+template <class T, int B, int Rows, int K>
 void Factors::sweep_all(const Dense& b, const Dense& x) const {
   const Band<T> a = band<T>();
   const Levels<T> all = levels<T>(nullptr);
@@ -182,8 +200,8 @@ void Factors::sweep_all(const Dense& b, const Dense& x) const {
   const Columns<T> columns{b.as<const T>(), x.as<T>(), b.col_stride, x.col_stride, b.cols};
   const unsigned grid_y = static_cast<unsigned>(std::min<int64>(ceil_div(b.cols, K), 65535));
   const auto run = [&](int64 count, int first, int last, int top, int bottom) {
-    launch("banded_sweep", sweep<T, Rows, K>, dim3(grid_of(count, groups.count()), grid_y), dim3(kSweepThreads), a, all,
-           groups, columns, first, last, top, bottom);
+    launch("banded_sweep", sweep<T, B, Rows, K>, dim3(grid_of(count, groups.count()), grid_y), dim3(kSweepThreads), a,
+           all, groups, columns, first, last, top, bottom);
   };
   const int count = static_cast<int>(counts_.size());
   int parallel = 0;  // levels with more than one block of threads

@@ -30,7 +30,7 @@ class Factors {
   void solve_as(const Dense& b, const Dense& x) const;
   template <class T>
   void solve_unrefined(const Dense& b, const Dense& x) const;
-  template <class T, int Rows, int K>
+  template <class T, int B, int Rows, int K>
   void sweep_all(const Dense& b, const Dense& x) const;
   template <class T>
   auto band() const;

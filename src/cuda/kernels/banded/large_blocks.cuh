@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernels/banded/band.cuh"
+#include "kernels/tridiagonal/parts.cuh"
 
 namespace diagsparse::cuda::banded {
 
@@ -19,6 +20,12 @@ struct alignas(2 * sizeof(T) > 16 ? 16 : 2 * sizeof(T)) Pair {
   T first, second;
 };
 
+// Blocks of threads that a multiprocessor has registers for.
+template <class T, int Rows>
+constexpr int kLargeBlocks = sizeof(T) <= 8 && Rows == 1 ? 3 : 1;
+
+constexpr int kUnit = 1 << 16;
+
 // Shared memory, before the elements of L and U.
 template <class T>
 struct LargeShared {
@@ -27,6 +34,7 @@ struct LargeShared {
   T inverse[2];
   int pivot[2], order[kMostReach];  // order: the row with the pivot of each column
   unsigned size[kMostReach], size_before[kMostReach];
+  unsigned coupling[kMostReach];  // the absolute values in a row of E and F, in units of 1 / kUnit
   int64 table[kMostDiagonals];
 };
 
@@ -58,7 +66,10 @@ struct LargeBlock {
   }
   __device__ void take(const BandView<T>& a, int64 block) {
     const int shift = part == 0 ? 0 : part == 1 ? -b : b;
-    for_each([&](T& value, int c, int r) { value = r < b && c < b ? a.at(block * b + r, c - r + shift) : T{}; });
+    for_each([&](T& value, int c, int r) {
+      const T element = a.at(block * b + r, c - r + shift);
+      value = r < b && c < b ? element : T{};
+    });
   }
   // v -= factors * M; factors in shared memory, b x b, both by columns. M is followed by N - 1 columns of anything.
   __device__ void subtract(const T* factors, const T* m) {
@@ -159,11 +170,23 @@ struct LargeBlock {
       }
     }
     __syncthreads();
-    for_each([&](T& value, int c, int r) {
-      if (r >= b || c >= b) return;
-      if (part != 0) strong = strong && tridiagonal::small(value);
-      else strong = strong && magnitude(value) * of_size<Real<T>>(shared.size[shared.order[c]]) <= kMostCondition;
-    });
+    using R = Real<T>;
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      R sum = 0;
+#pragma unroll
+      for (int c = 0; c < N; ++c) {
+        if (first + c >= b || row(r) >= b) continue;
+        if (part != 0) sum += magnitude(v[c][r]);
+        else strong = strong && magnitude(v[c][r]) * of_size<R>(shared.size[shared.order[first + c]]) <= kMostCondition;
+      }
+      const R most = 2 * kMostCoupling;  // for one warp; and where the sum is NaN
+      if (part != 0) atomicAdd(shared.coupling + row(r), static_cast<unsigned>((sum <= most ? sum : most) * kUnit));
+    }
+    __syncthreads();
+    for (int r = static_cast<int>(threadIdx.x); r < b; r += static_cast<int>(blockDim.x)) {
+      strong = strong && shared.coupling[r] <= static_cast<unsigned>(kMostCoupling * kUnit);
+    }
     return strong;
   }
   __device__ void store(T* m) {
@@ -184,23 +207,39 @@ struct LargeBlock {
   }
 };
 
-// L and U of the even block 2 j of a level, by columns.
-template <class T>
-__device__ void fetch_couplings(const BandView<T>& a, const Level<T>& level, int64 j, int b, T* to) {
-  const int size = b * b;
-  for (int i = static_cast<int>(threadIdx.x); i < 2 * size; i += static_cast<int>(blockDim.x)) {
+// Whether E and F of both neighbours are copied to shared memory, too, which has not enough room for the largest ones.
+template <class T, int Rows>
+constexpr bool kFetched = sizeof(T) < 16 || Rows == 1;
+// Elements in shared memory: those of blocks, and what is read behind the last one.
+template <class T, int Rows>
+int fetched_elements(int b) {
+  return (kFetched<T, Rows> ? 6 : 2) * b * b + kColumns<T> * b;
+}
+
+// Copies L and U of the even block 2 j of a level, by columns; and E and F of the blocks before and after it.
+template <class T, int Rows>
+__device__ void fetch(const BandView<T>& a, const Level<T>& level, int64 j, int b, T* to) {
+  const int size = 2 * b * b, width = static_cast<int>(blockDim.x);
+  const T* const solved = level.solved + 3 * j * (size / 2) + size / 2;
+#pragma unroll 4
+  for (int i = static_cast<int>(threadIdx.x); i < size; i += width) {
     if (level.couplings) {
-      to[i] = read(level.couplings + 2 * j * size + i);
+      tridiagonal::copy_later(to + i, level.couplings + j * size + i);
     } else {
-      const int column = i % size / b, row = i % b;
-      to[i] = a.at(2 * j * b + row, column - row + (i < size ? -b : b));
+      const int column = i % (size / 2) / b, row = i % b;
+      to[i] = a.at(2 * j * b + row, column - row + (i < size / 2 ? -b : b));
+    }
+    if constexpr (kFetched<T, Rows>) {
+      if (j > 0) tridiagonal::copy_later(to + size + i, solved - 3 * (size / 2) + i);
+      if (2 * j + 1 < level.count) tridiagonal::copy_later(to + 2 * size + i, solved + i);
     }
   }
+  tridiagonal::wait_for_fetches();
 }
 
 // Eliminates on a level.
 template <class T, int Rows>
-__global__ void __launch_bounds__(kLargeThreads<T, Rows>)
+__global__ void __launch_bounds__(kLargeThreads<T, Rows>, kLargeBlocks<T, Rows>)
     eliminate_large(const __grid_constant__ Band<T> band, const Level<T> before, const Level<T> level, bool lowest,
                     int b, int* weak) {
   extern __shared__ uint4 memory[];
@@ -211,32 +250,36 @@ __global__ void __launch_bounds__(kLargeThreads<T, Rows>)
   LargeBlock<T, Rows> own(b);
   bool strong = true;
   for (int64 i = blockIdx.x; i < count; i += gridDim.x) {
-    const Position at = position(level, i);
+    const Position at = position(level, i, 1, lowest);
     const int64 j = at.block;
     for (int r = static_cast<int>(threadIdx.x); r < kMostReach; r += static_cast<int>(blockDim.x)) {
-      shared.size[r] = shared.size_before[r] = 0;
+      shared.size[r] = shared.size_before[r] = shared.coupling[r] = 0;
     }
     if (lowest) {
       __syncthreads();
       own.take(a, j);
       own.find_sizes(shared.size);
     } else {
-      fetch_couplings(a, before, j, b, couplings);
-      __syncthreads();
+      fetch<T, Rows>(a, before, j, b, couplings);
       if (own.part != 0) own.for_each([](T& value, int, int) { value = T{}; });
       else if (!before.main) own.take(a, 2 * j);
       else
         own.for_each(
             [&](T& value, int c, int r) { value = r < b && c < b ? read(before.main + j * size + c * b + r) : T{}; });
       own.find_sizes(shared.size_before);
-      const T *previous = before.solved + 3 * (j - 1) * size, *next = before.solved + 3 * j * size;
-      if (j > 0 && own.part != 2) own.subtract(couplings, previous + (own.part == 0 ? 2 : 1) * size);
-      if (2 * j + 1 < before.count && own.part != 1)
-        own.subtract(couplings + size, next + (own.part == 0 ? 1 : 2) * size);
+      const T *previous, *next;  // E and F of both neighbours
+      if constexpr (kFetched<T, Rows>) {
+        previous = couplings + 2 * size;
+        next = couplings + 4 * size;
+      } else {
+        previous = before.solved + (3 * j - 2) * size;
+        next = before.solved + (3 * j + 1) * size;
+      }
+      if (j > 0 && own.part != 2) own.subtract(couplings, previous + (own.part == 0 ? size : 0));
+      if (2 * j + 1 < before.count && own.part != 1) own.subtract(couplings + size, next + (own.part == 0 ? 0 : size));
       own.find_sizes(shared.size);
-      using R = Real<T>;
       for (int r = static_cast<int>(threadIdx.x); r < b; r += static_cast<int>(blockDim.x)) {
-        strong = strong && of_size<R>(shared.size[r]) >= kLeastFraction * of_size<R>(shared.size_before[r]);
+        strong = strong && steady<Real<T>>(shared.size_before[r], shared.size[r]);
       }
     }
     if (at.eliminated) {

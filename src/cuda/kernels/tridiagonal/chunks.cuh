@@ -268,9 +268,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     const Real<T> inverse = k < M - 1 ? magnitude(p.main[k]) : 1 / magnitude(p.main[k]);  // of the pivot, or its like
     if (!(magnitude(first[k]) <= least_first * inverse)) reach = max(reach, i + 1);
     if (!(magnitude(last[k]) <= least_last * inverse)) reach = max(reach, from_end + 1);
-    if (i < count) to[i] = first[k];
-    if (from_end < count) to[count + count - 1 - from_end] = last[k];
   }
+  write(first, shared.rhs, to, 0, count, count);
+  write(last, shared.rhs, to + 2 * count - interior, 0, interior, interior, interior - count);
   reach = static_cast<int>(__reduce_max_sync(~0u, static_cast<unsigned>(reach)));
   if (t % 32 == 0) atomicMax(&most, reach);
   __syncthreads();

@@ -19,7 +19,7 @@ from .._backends.types import product_dtypes, solved_in
 from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.sparse_array import SparseArray
 from .._show import display
-from . import batch_matrix, host_factors
+from . import host_factors
 from .batches import batch_array
 from .host_cholesky import NotPositiveDefinite
 from .interleaved import interleaved_batch
@@ -30,7 +30,7 @@ _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 _NAMES = {bits: name for name, bits in _OPERATIONS.items()}
 
 
-class _Solver:
+class Solver:
     """Solving with the factors of a matrix, or of the block diagonal matrix of the members of a batch."""
 
     dtype: np.dtype
@@ -67,14 +67,14 @@ class _Solver:
             member, minor = divmod(error.order - 1, max(1, self.shape[0]))
             what = f"leading minor of order {minor + 1}" + f" of member {member}" * (self._members is not None)
             raise np.linalg.LinAlgError(
-                f"{who} A{_shift(self.sigma)} is not positive definite: the {what} is not positive"
+                f"{who} A{shift_text(self.sigma)} is not positive definite: the {what} is not positive"
             ) from None
         except Singular as error:
             member, row = divmod(error.row, max(1, self.shape[0]))
             what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
-            raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {what} is zero") from None
+            raise np.linalg.LinAlgError(f"{who} A{shift_text(self.sigma)} is singular: {what} is zero") from None
         except np.linalg.LinAlgError as error:
-            raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {error}") from None
+            raise np.linalg.LinAlgError(f"{who} A{shift_text(self.sigma)} is singular: {error}") from None
 
     @property
     def nbytes(self) -> int:
@@ -154,7 +154,7 @@ class _Solver:
         return display.factors_html(self)
 
 
-class Factorization(_Solver, LinearOperator):
+class Factorization(Solver, LinearOperator):
     """The factors of ``A - sigma I``, created by `factorized`: a linear operator that solves systems.
 
     ``F(b)``, ``F @ b`` and ``F.solve(b)`` solve ``(A - sigma I) x = b``; ``F.T`` and ``F.H`` solve with the transpose
@@ -221,85 +221,7 @@ class Factorization(_Solver, LinearOperator):
     def __repr__(self) -> str:
         n, view = self.shape[0], view_name(self._op)
         what = f"({_shifted(self.sigma)}){view}" if view and self.sigma else f"{_shifted(self.sigma)}{view}"
-        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
-
-
-class BatchFactorization(_Solver):
-    """The factors of ``A_i - sigma I`` for all members of a batch: ``F.solve(B)`` solves row i with member i.
-
-    ``F(B)`` and ``F @ B`` do the same. It is not a SciPy operator. It has the attributes of `Factorization`, where
-    `shape` is that of each member, and `count`, the number of members.
-    """
-
-    def __init__(self, batch: batch_array, sigma: complex, method: str | None, once: bool = False) -> None:
-        self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
-        self.shape, self.count = batch.shape, batch.count
-        self._members = batch.count
-        if once and batch._backend is not CPU:
-            from . import device_batches  # imported at its first use
-
-            if device_batches.suits(batch, sigma, method):
-                self._factors, self._backend = device_batches.BatchInPlace(batch), batch._backend
-                self.method, self.sigma, self.seconds = self._factors.method, sigma, 0.0
-                return
-        rhs = batch_matrix.on_the_diagonal(batch, "factorized")
-        self._factor(rhs.astype(self.dtype, copy=False), sigma, method, once)
-
-    __array_ufunc__ = None  # so that `b @ F` raises TypeError
-    _interleaved = False  # whether the members are interleaved
-
-    def __matmul__(self, b: Any) -> Any:
-        return self.solve(b)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        n = self.shape[0]
-        expected = (n, self.count) if self._interleaved else (self.count, n)
-        self._require_fit(shape, expected)
-        return expected
-
-    def _require_fit(self, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
-        n = self.shape[0]
-        if tuple(shape) not in (expected, (n,)):
-            raise ValueError(
-                f"solve: b has shape {tuple(shape)}, but the batch is {self.count} matrices {n} x {n} and needs "
-                f"{expected}, or ({n},) for all of them"
-            )
-
-    def __repr__(self) -> str:
-        n = self.shape[0]
-        return (
-            f"<factors of {self.count} A_i{_shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
-        )
-
-
-class InterleavedFactorization(BatchFactorization):
-    """The same for an `interleaved_batch`: ``F.solve(B)`` solves column i of B, of shape (n, count), with member i."""
-
-    def __init__(self, batch: interleaved_batch, sigma: complex, method: str | None, once: bool = False) -> None:
-        if batch._backend is not CPU:
-            from . import device_batches  # imported at its first use
-
-            if found := device_batches.interleaved_method(batch, method):
-                began = time.perf_counter()
-                self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
-                self.shape, self.count, self._members = batch.shape, batch.count, batch.count
-                self.sigma, self.method, self._backend, self._interleaved = sigma, found, batch._backend, True
-                with self._naming_singular("factorized:"):
-                    self._factors = device_batches.interleaved_factors(batch, self.dtype, sigma, found, once)
-                self.seconds = time.perf_counter() - began
-                return
-        super().__init__(batch.contiguous(), sigma, method, once)
-
-    def _solved(self, b: Any, trans: str) -> Any:
-        if self._interleaved:
-            return super()._solved(b, trans)
-        owners.refuse_gpu_array(b, self._backend, "solve", "b")
-        given = as_numpy(b, "solve") if owners.owner_of(b) is None else b
-        self._require_fit(tuple(given.shape), (self.shape[0], self.count))
-        return super()._solved(given.T if len(given.shape) == 2 else given, trans).T
+        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {size_text(self)}>"
 
 
 def view_name(op: int) -> str:
@@ -315,14 +237,14 @@ def require_dense(b: Any) -> None:
         raise TypeError("solve: b is a batch of matrices, expected an array")
 
 
-def _shift(sigma: complex) -> str:
+def shift_text(sigma: complex) -> str:
     return f" - {sigma} I" if sigma else ""
 
 
 def _shifted(sigma: complex) -> str:
-    return f"A{_shift(sigma)}"
+    return f"A{shift_text(sigma)}"
 
 
-def _size(factors: _Solver) -> str:
+def size_text(factors: Solver) -> str:
     where = "" if factors._backend is CPU else f", {factors._backend.name}"
     return memory.human(factors.nbytes) + where

@@ -179,5 +179,5 @@ def test_batches(interleaved, device):
         assert advice.method == ds.factorized(batch).method
         assert "for a single matrix" in advice.left_out["multigrid"] and "40 of 20 x 20" in str(advice)
         assert advice.to_dict()["members"] == 40
-    with pytest.raises(TypeError, match="op=.solve. for batches"):
+    with pytest.raises(TypeError, match=r"op=.solve. for batches"):
         ds.recommend(batch)

@@ -18,7 +18,7 @@ from .._backends.types import product_dtypes, solved_in
 from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.sparse_array import SparseArray
 from .._show import display
-from . import batch_matrix, host_factors
+from . import host_factors
 from .batches import batch_array
 from .interleaved import interleaved_batch
 from .method_choice import checked_method, reach
@@ -28,7 +28,7 @@ _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 _NAMES = {bits: name for name, bits in _OPERATIONS.items()}
 
 
-class _Solver:
+class Solver:
     """Solving with the factors of a matrix, or of the block diagonal matrix of the members of a batch."""
 
     dtype: np.dtype
@@ -141,7 +141,7 @@ class _Solver:
         return display.factors_html(self)
 
 
-class Factorization(_Solver, LinearOperator):
+class Factorization(Solver, LinearOperator):
     """The factors of ``A - sigma I``, created by `factorized`: a linear operator that solves systems.
 
     ``F(b)``, ``F @ b`` and ``F.solve(b)`` solve ``(A - sigma I) x = b``; ``F.T`` and ``F.H`` solve with the transpose
@@ -210,47 +210,18 @@ class Factorization(_Solver, LinearOperator):
     def __repr__(self) -> str:
         n, view = self.shape[0], view_name(self._op)
         what = f"({_shifted(self.sigma)}){view}" if view and self.sigma else f"{_shifted(self.sigma)}{view}"
-        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
+        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {size_text(self)}>"
 
 
-class BatchFactorization(_Solver):
-    """The factors of ``A_i - sigma I`` for all members of a batch: ``F.solve(B)`` solves row i with member i.
+def view_name(op: int) -> str:
+    """Return how the view with these bits is written."""
+    return {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(op, ".H")
 
-    ``F(B)`` and ``F @ B`` do the same. It is not a SciPy operator. It has the attributes of `Factorization`, where
-    `shape` is that of each member, and `count`, the number of members.
-    """
 
-    def __init__(
-        self, batch: batch_array, sigma: complex, method: str | None, once: bool = False, who: str = "factorized"
-    ) -> None:
-        self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
-        self.shape, self.count = batch.shape, batch.count
-        self._members = batch.count
-        if once and batch._backend is not CPU:
-            from . import device_batches  # imported at its first use
-
-            if device_batches.suits(batch, sigma, method):
-                self._factors, self._backend = device_batches.BatchInPlace(batch), batch._backend
-                self.sigma, self.seconds = sigma, 0.0
-                return
-        whole = batch_matrix.on_the_diagonal(batch, who)
-        self._factor(whole.astype(self.dtype, copy=False), sigma, method, once, who)
-
-    __array_ufunc__ = None  # so that `b @ F` raises TypeError
-    _interleaved = False  # whether the members are interleaved
-
-    def __matmul__(self, b: Any) -> Any:
-        return self.solve(b)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return require_rows_of_batch(self, shape, self._interleaved)
-
-    def __repr__(self) -> str:
-        n = self.shape[0]
-        return f"<factors of {self.count} A_i{shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
+def require_numbers(dtype: np.dtype) -> None:
+    """Raise TypeError if right-hand sides of this dtype cannot be solved for."""
+    if dtype.kind not in "biufc" or dtype.type in (np.longdouble, np.clongdouble):
+        raise TypeError(f"solve: b is of type {dtype}, expected numbers of at most double precision")
 
 
 def require_rows_of_batch(batch: Any, shape: tuple[int, ...], interleaved: bool) -> tuple[int, int]:
@@ -265,46 +236,6 @@ def require_rows_of_batch(batch: Any, shape: tuple[int, ...], interleaved: bool)
     return expected
 
 
-class InterleavedFactorization(BatchFactorization):
-    """The same for an `interleaved_batch`: ``F.solve(B)`` solves column i of B, of shape (n, count), with member i."""
-
-    def __init__(
-        self, batch: interleaved_batch, sigma: complex, method: str | None, once: bool = False, who: str = "factorized"
-    ) -> None:
-        if batch._backend is not CPU:
-            from . import device_batches  # imported at its first use
-
-            if found := device_batches.interleaved_method(batch, method):
-                began = time.perf_counter()
-                self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
-                self.shape, self.count, self._members = batch.shape, batch.count, batch.count
-                self.sigma, self._backend, self._interleaved = sigma, batch._backend, True
-                with self._naming_errors(f"{who}:"):
-                    self._factors = device_batches.interleaved_factors(batch, self.dtype, sigma, found, once)
-                self.seconds = time.perf_counter() - began
-                return
-        super().__init__(batch.contiguous(), sigma, method, once, who)
-
-    def _solved(self, b: Any, trans: str) -> Any:
-        if self._interleaved:
-            return super()._solved(b, trans)
-        owners.refuse_gpu_array(b, self._backend, "solve", "b")
-        given = as_numpy(b, "solve") if owners.owner_of(b) is None else b
-        require_rows_of_batch(self, tuple(given.shape), True)
-        return super()._solved(given.T if len(given.shape) == 2 else given, trans).T
-
-
-def view_name(op: int) -> str:
-    """Return how the view with these bits is written."""
-    return {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(op, ".H")
-
-
-def require_numbers(dtype: np.dtype) -> None:
-    """Raise TypeError if right-hand sides of this dtype cannot be solved for."""
-    if dtype.kind not in "biufc" or dtype.type in (np.longdouble, np.clongdouble):
-        raise TypeError(f"solve: b is of type {dtype}, expected numbers of at most double precision")
-
-
 def require_dense(b: Any) -> None:
     """Raise TypeError if right-hand sides are sparse."""
     if sp.issparse(b):
@@ -317,6 +248,6 @@ def _shifted(sigma: complex) -> str:
     return f"A{shift(sigma)}"
 
 
-def _size(factors: _Solver) -> str:
+def size_text(factors: Solver) -> str:
     where = "" if factors._backend is CPU else f", {factors._backend.name}"
     return memory.human(factors.nbytes) + where

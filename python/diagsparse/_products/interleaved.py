@@ -15,7 +15,7 @@ from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
-from . import batch_values, batch_vectors
+from . import batch_matrix, batch_values, batch_vectors
 from .batches import batch_array
 
 _WHO = "interleaved_batch"
@@ -149,12 +149,10 @@ class interleaved_batch:
 
     def _part(self, first: int, count: int) -> batch_array:
         """Return copies of some members, one after the other."""
-        like, everything = self._like, self._all
-        flat = everything._matrix.values.ravel()
-        values = flat.reshape((flat.size // self.count, self.count))
+        like, values = self._like, self._all._matrix.values
         memory.require_free(count * like.nbytes, f"{_WHO}: a copy of {count} members", self._backend)
-        rows = batch_values.transposed(self._backend, values[:, first : first + count])
-        return batch_array._wrap(like._matrix.with_members(rows))
+        part = batch_matrix.window(self._backend, values, first, (values.size // self.count, count), self.count)
+        return batch_array._wrap(like._matrix.with_members(batch_values.transposed(self._backend, part)))
 
     @property
     def _like(self) -> SparseArray:

@@ -9,9 +9,10 @@ import numpy as np
 from .._matrix.convert import unpacked
 from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
+from .batch_factors import BatchFactorization, InterleavedFactorization
 from .batches import batch_array
 from .cholesky import CholeskyFactorization
-from .factors import BatchFactorization, Factorization, InterleavedFactorization
+from .factors import Factorization
 from .interleaved import interleaved_batch
 
 

@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "device/dense.cuh"
-#include "kernels/tridiagonal/chunks.cuh"
 #include "kernels/tridiagonal/factors.hpp"
 #include "kernels/tridiagonal/residual.cuh"
+#include "kernels/tridiagonal/weights.cuh"
 
 namespace diagsparse::cuda::tridiagonal {
 

@@ -131,9 +131,9 @@ __device__ void take(T (&v)[kRows<T>], const T* shared) {
 #pragma unroll
   for (int k = 0; k < kRows<T>; ++k) v[k] = shared[threadIdx.x * (kRows<T> + 1) + k];
 }
-// Writes the rows of all parts to the rows of an array from `base` on.
+// Writes the rows of all parts from row `begin` of the chunk on to the rows of an array from `base` on.
 template <class T>
-__device__ void write(const T (&v)[kRows<T>], T* shared, T* data, int64 base, int rows, int64 n) {
+__device__ void write(const T (&v)[kRows<T>], T* shared, T* data, int64 base, int rows, int64 n, int begin = 0) {
   constexpr int M = kRows<T>;
 #pragma unroll
   for (int k = 0; k < M; ++k) shared[threadIdx.x * (M + 1) + k] = v[k];
@@ -143,7 +143,7 @@ __device__ void write(const T (&v)[kRows<T>], T* shared, T* data, int64 base, in
 #pragma unroll
   for (int k = 0; k < M; ++k) {
     const int i = k * kThreads + static_cast<int>(threadIdx.x);
-    if (i < end) store_once(own + k * kThreads, shared[i + i / M]);
+    if (i >= begin && i < end) store_once(own + k * kThreads, shared[i + i / M]);
   }
   __syncthreads();
 }

@@ -70,6 +70,11 @@ struct BandView {
     if (inside) return conjugate_if(conjugated, value);
     return convert<T>(k == 0 && row >= n ? 1 : 0);
   }
+  // The same for an element of the band that is inside of the matrix.
+  __device__ T inside(int64 row, int k) const {
+    const int64 start = first[k + below];
+    return start == kAbsent ? T{} : conjugate_if(conjugated, load(values + start + row));
+  }
 };
 
 // A level. `solved` has D^-1, E and F of each block that it eliminates, `couplings` L and U of each other block, and

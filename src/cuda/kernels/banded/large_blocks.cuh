@@ -108,8 +108,20 @@ struct LargeBlock {
     __syncthreads();
   }
 
-  // Column first + c of D, by the warp that has it: finds the pivot.
-  __device__ void find_pivot(int c, T (&column)[Rows], LargeShared<T>& shared, int buffer) {
+  // Moves the first column behind the last one, and all others forward.
+  __device__ void rotate() {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      const T column = v[0][r];
+#pragma unroll
+      for (int c = 0; c + 1 < N; ++c) v[c][r] = v[c + 1][r];
+      v[N - 1][r] = column;
+    }
+  }
+  // Column k of D, the first one of this warp: finds the pivot, and replaces the column by that of the identity.
+  __device__ void find_pivot(int k, LargeShared<T>& shared) {
+    T(&column)[Rows] = v[0];
+    const int buffer = k % 2;
     unsigned best = 0;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) {
@@ -128,7 +140,7 @@ struct LargeBlock {
       if (row(r) == pivot) {
         shared.inverse[buffer] = reciprocal(column[r]);
         shared.pivot[buffer] = pivot;
-        shared.order[first + c] = pivot;
+        shared.order[k] = pivot;
       }
       column[r] = convert<T>(row(r) == pivot ? 1 : 0);
     }
@@ -138,36 +150,39 @@ struct LargeBlock {
     bool strong = true;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) step[r] = row(r) < b ? -1 : row(r);
-    for (int base = 0; base < b; base += N) {
+    // The warp with the pivot's column rotates its columns in every step, so that registers need no variable index. To
+    // unroll the steps instead is not faster.
+#pragma unroll 1
+    for (int k = 0; k < b; ++k) {
+      const bool has_pivot = part == 0 && first == k / N * N;
+      if (has_pivot) find_pivot(k, shared);
+      __syncthreads();
+      const int buffer = k % 2, pivot = shared.pivot[buffer];
+      const T inverse = shared.inverse[buffer];
+      strong = strong && size_of(inverse) > 0 && is_finite(inverse);
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        if (row(r) != pivot) continue;
+        step[r] = k;
+#pragma unroll
+        for (int c = 0; c < N; ++c) shared.row[warp][c] = v[c][r] * inverse;
+      }
+      __syncwarp();
+      T factor[Rows];
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) factor[r] = shared.factors[buffer][row(r)];
 #pragma unroll
       for (int c = 0; c < N; ++c) {
-        const int k = base + c, buffer = c % 2;
-        if (k >= b) break;
-        if (part == 0 && first == base) find_pivot(c, v[c], shared, buffer);
-        __syncthreads();
-        const int pivot = shared.pivot[buffer];
-        const T inverse = shared.inverse[buffer];
-        strong = strong && size_of(inverse) > 0 && is_finite(inverse);
+        const T of_pivot = shared.row[warp][c];
 #pragma unroll
         for (int r = 0; r < Rows; ++r) {
-          if (row(r) != pivot) continue;
-          step[r] = k;
-#pragma unroll
-          for (int j = 0; j < N; ++j) shared.row[warp][j] = v[j][r] * inverse;
-        }
-        __syncwarp();
-        T factor[Rows];
-#pragma unroll
-        for (int r = 0; r < Rows; ++r) factor[r] = shared.factors[buffer][row(r)];
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-          const T of_pivot = shared.row[warp][j];
-#pragma unroll
-          for (int r = 0; r < Rows; ++r) {
-            v[j][r] = row(r) == pivot ? of_pivot : less_product(v[j][r], factor[r], of_pivot);
-          }
+          v[c][r] = row(r) == pivot ? of_pivot : less_product(v[c][r], factor[r], of_pivot);
         }
       }
+      if (has_pivot) rotate();
+    }
+    if (part == 0 && b - first < N) {
+      for (int k = b - first; k < N; ++k) rotate();
     }
     __syncthreads();
     using R = Real<T>;

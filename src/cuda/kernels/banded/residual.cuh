@@ -20,7 +20,8 @@ __global__ void __launch_bounds__(kBlock)
   for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
     T sum = load(b + column * b_stride + row);
     for (int k = -a.below; k <= a.above; ++k) {
-      if (row + k >= 0 && row + k < a.n) sum = less_product(sum, a.at(row, k), load(x + column * x_stride + row + k));
+      if (row + k >= 0 && row + k < a.n)
+        sum = less_product(sum, a.inside(row, k), load(x + column * x_stride + row + k));
     }
     r[column * a.n + row] = sum;
   }
@@ -38,7 +39,7 @@ __global__ void __launch_bounds__(kBlock)
     double row_sum = 0;
     for (int k = -a.below; k <= a.above; ++k) {
       if (row + k < 0 || row + k >= a.n) continue;
-      const T value = a.at(row, k);
+      const T value = a.inside(row, k);
       rest = less_product(rest, value, load(x + row + k));
       row_sum += magnitude(value);
     }

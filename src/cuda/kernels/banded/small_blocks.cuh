@@ -40,12 +40,14 @@ struct SmallBlock {
   }
 
   __device__ void take(const BandView<T>& a, int64 block) {
-    const int64 at = row < B ? block * B + row : a.n;  // further lanes have rows of zeros
+    const int64 at = block * B + row;
+    const bool inside = row < B;  // further lanes have zeros
 #pragma unroll
     for (int c = 0; c < B; ++c) {
-      main[c] = a.at(at, c - row);
-      left[c] = a.at(at, c - row - B);
-      right[c] = a.at(at, c - row + B);
+      const T on = a.at(at, c - row), before = a.at(at, c - row - B), after = a.at(at, c - row + B);
+      main[c] = inside ? on : T{};
+      left[c] = inside ? before : T{};
+      right[c] = inside ? after : T{};
     }
   }
   __device__ static void take_rows(T (&rows)[B], const T* m, int row) {

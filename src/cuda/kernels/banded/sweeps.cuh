@@ -101,7 +101,7 @@ struct Sweep {
       const auto subtract = [&](int k) {
         const int64 column = at + own + k;
         if ((own + k >= 0 && own + k < rows()) || column < 0 || column >= a.n) return;
-        const T value = a.at(at + own, k);
+        const T value = a.inside(at + own, k);
 #pragma unroll
         for (int c = 0; c < K; ++c) sum[r][c] = less_product(sum[r][c], value, of_x(column, c));
       };
@@ -226,7 +226,7 @@ struct Sweep {
 // Reduces the right-hand sides on the levels from `first` up to `last`, and then computes x on those from `top` down to
 // `bottom`; if these are several, in one block of threads for K columns.
 template <class T, int B, int Rows, int K>
-__global__ void __launch_bounds__(kSweepThreads)
+__global__ void __launch_bounds__(kSweepThreads, B > 0 && K == 1 && sizeof(T) <= 8 ? 5 : 1)
     sweep(const __grid_constant__ Band<T> band, const __grid_constant__ Levels<T> levels, const Groups groups,
           const Columns<T> columns, int first, int last, int top, int bottom) {
   __shared__ int64 table[kMostDiagonals];

@@ -86,8 +86,7 @@ class OfDiagonals : public Triangle {
     return static_cast<int>(std::count_if(terms_.begin(), terms_.end(), [](const Term& t) { return t.distance < 32; }));
   }
   bool forms_chains(int64 links) const {
-    return nearest_ >= (terms_.size() == 1 ? kFewestChains : kMostAtOnce) &&
-           std::all_of(terms_.begin(), terms_.end() - 1, [&](const Term& term) {
+    return nearest_ >= kFewestChains && std::all_of(terms_.begin(), terms_.end() - 1, [&](const Term& term) {
              return term.distance % nearest_ == 0 && term.distance / nearest_ >= links;
            });
   }

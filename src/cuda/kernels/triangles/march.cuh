@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kMostAtOnce)
   T* const window = reinterpret_cast<T*>(shared);
   x += blockIdx.y * lead;
   const bool near = far < t.count;
-  const int64 each = near ? 32 : t.step, sign = t.rows.sign();
+  const int64 each = near ? 32 : t.step;
   const int me = static_cast<int>(threadIdx.x), lane = me % 32, step = static_cast<int>(t.step);
   int distance[kMostNear];
 #pragma unroll
@@ -40,53 +40,67 @@ __global__ void __launch_bounds__(kMostAtOnce)
     T early[kEarly], near[kMostNear], inverse, b;
   };
   Operands next[kAhead];
+  const int64 farthest = t.distance[0];
   const auto load = [&](int64 q, Operands& to) {
     const bool inside = me < each && q < t.rows.count;
     const int64 i = inside ? t.rows.row(q) : 0;
+    const bool complete = inside && q >= farthest;  // all diagonals have elements in this row
+    const auto element = [&](int k) {
+      if (k >= t.count) return T{};
+      if (complete) return conjugate_if(t.conjugated, t.values[t.first[k] + i]);
+      return inside ? t.element(k, q, i) : T{};
+    };
 #pragma unroll
-    for (int k = 0; k < kEarly; ++k) to.early[k] = inside && k < far ? t.element(k, q, i) : T{};
+    for (int k = 0; k < kEarly; ++k) to.early[k] = k < far ? element(k) : T{};
 #pragma unroll
-    for (int k = 0; k < kMostNear; ++k) to.near[k] = inside && far + k < t.count ? t.element(far + k, q, i) : T{};
-    to.inverse = inside ? t.reciprocal(i) : T{};
+    for (int k = 0; k < kMostNear; ++k) to.near[k] = near ? element(far + k) : T{};
+    to.inverse = inside && t.inverse ? t.reciprocal(i) : convert<T>(1);
     to.b = inside ? x[i] : T{};
   };
+  const bool times = t.last != Last::reciprocal;
+  const auto last = [&](T inverse, T sum) { return times ? multiply(inverse, sum) : reciprocal(sum); };
   const auto compute = [&](int64 q, const Operands& now) {
     const bool inside = me < each && q < t.rows.count;
-    const int64 i = inside ? t.rows.row(q) : 0;
+    const int at = static_cast<int>(q % kWindow);
     T sum = now.b;
-    const auto subtract = [&](int64 d, T a) {
-      if (!inside || d > q) return;
-      sum = minus_product(sum, a, d + each <= kWindow ? window[(q - d) % kWindow] : from_l2(x + i + sign * d));
+    const auto subtract = [&](int64 d, T a) {  // the window is zero before the first row
+      if (d + each <= kWindow) sum = minus_product(sum, a, window[(at - static_cast<int>(d)) & (kWindow - 1)]);
+      else if (inside && d <= q) sum = minus_product(sum, a, from_l2(x + t.rows.row(q - d)));
     };
 #pragma unroll
     for (int k = 0; k < kEarly; ++k) {
       if (k < far) subtract(t.distance[k], now.early[k]);
     }
-    for (int k = kEarly; k < far; ++k) subtract(t.distance[k], inside ? t.element(k, q, i) : T{});
+    for (int k = kEarly; k < far; ++k) subtract(t.distance[k], inside ? t.element(k, q, t.rows.row(q)) : T{});
     if (near) {
 #pragma unroll
       for (int k = 0; k < kMostNear; ++k) {  // of the step before
         if (distance[k] < 32 && distance[k] > lane) subtract(distance[k], now.near[k]);
       }
+      const auto rounds = [&](auto count) {
 #pragma unroll 4
-      for (int low = 0; low < 32; low += step) {
-        const T result = finished(t.last, now.inverse, sum);
+        for (int low = 0; low < 32; low += step) {
+          const T result = last(now.inverse, sum);
 #pragma unroll
-        for (int k = 0; k < kMostNear; ++k) {
-          if (distance[k] == 32) continue;
-          const T v = from_lane_before(result, distance[k]);
-          const unsigned after = lane - distance[k] - low;
-          if (after < static_cast<unsigned>(step)) sum = minus_product(sum, now.near[k], v);
+          for (int k = 0; k < decltype(count)::value; ++k) {
+            const T v = from_lane_before(result, distance[k]);
+            const unsigned after = lane - distance[k] - low;
+            if (after < static_cast<unsigned>(step)) sum = minus_product(sum, now.near[k], v);
+          }
         }
-      }
+      };
+      if (t.count - far == 1) rounds(std::integral_constant<int, 1>());
+      else rounds(std::integral_constant<int, kMostNear>());
     }
-    const T result = finished(t.last, now.inverse, sum);
+    const T result = last(now.inverse, sum);
     if (inside) {
-      x[i] = result;
-      window[q % kWindow] = result;
+      x[t.rows.row(q)] = result;
+      window[at] = result;
     }
     __syncthreads();
   };
+  for (int r = me; r < kWindow; r += blockDim.x) window[r] = T{};
+  __syncthreads();
 #pragma unroll
   for (int a = 0; a < kAhead; ++a) load(me + a * each, next[a]);
   for (int64 begin = 0; begin < t.rows.count; begin += kAhead * each) {

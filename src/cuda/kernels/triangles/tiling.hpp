@@ -18,7 +18,7 @@ constexpr int kMostInGrid = 13;  // diagonals, as of 27 points
 constexpr int kSteps = 8;        // of a chunk
 constexpr int kRing = 32;        // steps whose results are in shared memory
 constexpr int kMostDelay = kSteps;
-constexpr int kMostSlots = 4, kMostReaders = 4, kMostWriters = 4, kMostThreads = 768;
+constexpr int kMostSlots = 4, kMostReaders = 4, kMostWriters = 4, kMostThreads = 512;
 
 // What a row depends on is (x - dx, y - dy, z - dz).
 struct Point {

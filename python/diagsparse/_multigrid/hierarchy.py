@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._backends import memory
-from .._backends.backend import Backend
+from .._backends.backend import CPU, Backend
 from . import arrays
 from .grids import CENTER, Coefficients, Step
 from .levels import CoarsestLevel, Level, level_of
@@ -41,7 +41,7 @@ class Hierarchy:
         self._visits = visits
         statistics = finest.statistics
         self.dtype, self.norm = np.dtype(dtype), statistics["norm"]
-        self.singular = prod(finest.size) > 0 and statistics["row_sum"] <= finest.rounding * self.norm
+        self.symmetric, self.singular = finest.symmetric, finest.singular
         # Cycles are for the matrix times a power of two, so that float32 holds all values of the levels.
         self.scale = _power_of_two(self.norm)
         self.levels: list[Level] = []
@@ -52,7 +52,7 @@ class Hierarchy:
             if prod(size) > _SMALL:
                 coarsened = _coarsened(size, matrix.periodic, matrix.steps, matrix.statistics["coupling"])
             grid = backend.core.Grid(size, matrix.periodic, coarsened, matrix.steps)
-            polynomial = _polynomial(smoother, matrix.statistics["bound"])
+            polynomial = None if smoother == "line" else _polynomial(smoother, matrix.statistics["bound"])
             if not any(coarsened):
                 _require_small(size, backend)
                 self.levels.append(CoarsestLevel(backend, grid, _inverse(grid, values, self.singular), self.dtype))
@@ -61,7 +61,7 @@ class Hierarchy:
             grid.interpolation(values, weights)
             given = None if coarse is None else coarse(grid.coarse_size)
             matrix = _product(backend, grid, values, weights) if given is None else self._scaled(given, backend)
-            self.levels.append(level_of(backend, grid, values, weights, polynomial, self.dtype))
+            self.levels.append(level_of(backend, grid, values, weights, polynomial, self.dtype, self.symmetric))
 
     def _scaled(self, matrix: Coefficients, backend: Backend) -> Coefficients:
         return replace(matrix, values=arrays.multiplied(backend, matrix.values, self.scale))
@@ -80,6 +80,16 @@ class Hierarchy:
             self.cycle(depth + 1)
             below.end_correction()
         level.ascend(below)
+
+
+def forecast(finest: Coefficients, backend: Backend, axes: int, dtype: Any, lines: bool) -> int:
+    """Return about how many bytes the first two levels need if all axes are coarsened, without the coefficients."""
+    points, fewer = prod(finest.size), 2**axes
+    weights, coarse = (3**axes - 1) / fewer, 3**axes / fewer  # values for each point
+    plane = backend is not CPU and axes == 2 and finest.symmetric and not lines and not any(finest.periodic)
+    stored = len(finest.steps) // 2 + 1 if plane else len(finest.steps)
+    vectors = 2 if plane else 5 + (1 + axes if lines else 0)
+    return int(points * (8 * (weights + coarse) + np.dtype(dtype).itemsize * (stored + weights + vectors)))
 
 
 def _require_small(size: tuple[int, int, int], backend: Backend) -> None:
@@ -138,10 +148,11 @@ def _inverse(grid: Any, values: Any, singular: bool) -> NDArray[Any]:
     """Return the inverse; of a matrix whose null space are constants, the pseudoinverse."""
     A = _dense(grid.size, grid.steps, arrays.on_host(values))
     n = len(A)
-    if not singular:
-        return np.linalg.inv(A)
-    scale = float(np.trace(A)) / n / n
-    return np.linalg.inv(A + scale) - 1 / (scale * n * n)
+    scale = float(np.trace(A)) / n / n if singular else 0.0
+    try:
+        return np.linalg.inv(A + scale) - (1 / (scale * n * n) if singular else 0.0)
+    except np.linalg.LinAlgError:
+        raise np.linalg.LinAlgError("multigrid: the matrix of the coarsest grid is singular") from None
 
 
 def _dense(size: Sequence[int], steps: Sequence[Step], values: NDArray[np.float64]) -> NDArray[np.float64]:

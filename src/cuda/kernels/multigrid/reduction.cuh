@@ -37,4 +37,21 @@ __device__ void for_elements(int64 n, const F& f) {
   if (i < n) f(i);
 }
 
+// The same in two steps: f(i) reads, and what it returns is written by g(i, values). Four elements are read before any
+// is written, although the compiler cannot know that they are different ones.
+template <class F, class G>
+__device__ void for_elements(int64 n, const F& f, const G& g) {
+  constexpr int kAtOnce = 4;
+  const int64 stride = static_cast<int64>(gridDim.x) * blockDim.x;
+  int64 i = thread_index();
+  for (; i + (kAtOnce - 1) * stride < n; i += kAtOnce * stride) {
+    decltype(f(i)) values[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) values[k] = f(i + k * stride);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) g(i + k * stride, values[k]);
+  }
+  for (; i < n; i += stride) g(i, f(i));
+}
+
 }  // namespace diagsparse::cuda::multigrid

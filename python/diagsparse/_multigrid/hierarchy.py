@@ -17,6 +17,8 @@ from .grids import CENTER, Coefficients, Step
 from .levels import CoarsestLevel, Level, level_of
 
 _SMALL = 500  # points of a grid whose matrix is inverted
+_SMALL_AND_OFTEN = 1000  # the same for W cycles of large grids, which visit it hundreds of times
+_LARGE = 10**6
 _MOST_INVERTED = 5000  # points of a grid that cannot be coarsened further
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
 _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, where the sums of rows give a larger one
@@ -45,11 +47,12 @@ class Hierarchy:
         # Cycles are for the matrix times a power of two, so that float32 holds all values of the levels.
         self.scale = _power_of_two(self.norm)
         self.levels: list[Level] = []
+        small = _SMALL_AND_OFTEN if visits > 1 and prod(finest.size) >= _LARGE else _SMALL
         matrix = self._scaled(finest, backend)
         while True:
             size, values = matrix.size, matrix.values
             coarsened: tuple[bool, ...] = (False,) * 3
-            if prod(size) > _SMALL:
+            if prod(size) > small:
                 coarsened = _coarsened(size, matrix.periodic, matrix.steps, matrix.statistics["coupling"])
             grid = backend.core.Grid(size, matrix.periodic, coarsened, matrix.steps)
             polynomial = None if smoother == "line" else _polynomial(smoother, matrix.statistics["bound"])
@@ -127,7 +130,7 @@ def _coarsened(
     `sums` are those of the absolute values on each diagonal.
     """
     coupling = [sum(total for step, total in zip(steps, sums, strict=True) if step[axis]) for axis in range(3)]
-    able = [n > (4 if around else 3) for n, around in zip(size, periodic, strict=True)]
+    able = [n > (4 if around else 1) for n, around in zip(size, periodic, strict=True)]
     most = max((c for c, can in zip(coupling, able, strict=True) if can), default=0)
     return tuple(can and c >= _WEAK * most and c > 0 for c, can in zip(coupling, able, strict=True))
 

@@ -26,6 +26,9 @@ class Iteration:
         """Return the solution for one real right-hand side in float64."""
         v = self._vectors
         largest, size = v.size(b)
+        for name, found in (("b", largest), ("x0", 0.0 if x0 is None else v.size(x0)[0])):
+            if not np.isfinite(found):
+                raise ValueError(f"multigrid.solve: {name} has elements that are not finite numbers")
         if largest < TINY:
             return v.combined(0.0, b)
         scale = 1.0
@@ -37,7 +40,7 @@ class Iteration:
             b = self._consistent(b, size, scale)
         x = v.combined(0.0, b) if x0 is None else v.combined(1.0, x0)
         iterations, residual = 0, b if x0 is None else self._residual(b, x)
-        off, error = v.size(residual)
+        off, error = (largest, size) if x0 is None else v.size(residual)
         while not error <= tol * size and iterations < maxiter:
             most = maxiter - iterations
             with self._lock:

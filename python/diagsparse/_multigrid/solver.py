@@ -187,9 +187,6 @@ class Multigrid(LinearOperator):
 
         def solved(right: Any, j: int, dtype: np.dtype) -> Any:
             start = starts[j] if starts else None
-            for name, one in (("b", right), ("x0", start)):
-                if one is not None and not np.isfinite(self._vectors.size(one)[0]):
-                    raise ValueError(f"{who}: {name} has elements that are not finite numbers")
             return self._iteration.solve(right, start, tol, maxiter, np.finfo(dtype).eps)
 
         return columns.apply(self._matrix, solved, b, who)

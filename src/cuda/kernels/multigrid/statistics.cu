@@ -13,14 +13,17 @@ constexpr int kMaxima = 3, kSums = kMaxima + 27;  // of `Statistics`
 template <int Count>
 struct Found {
   double all[kMaxima + Count] = {};
-  __device__ void add(const double (&row)[Count], int center) {
+  // Takes a row in, whose elements are element(s).
+  template <class F>
+  __device__ void add(const F& element, int center) {
     double sum = 0, size = 0, d = 0;
 #pragma unroll
     for (int s = 0; s < Count; ++s) {
-      sum += row[s];
-      size += fabs(row[s]);
-      d = s == center ? fabs(row[s]) : d;
-      all[kMaxima + s] += fabs(row[s]);
+      const double a = element(s);
+      sum += a;
+      size += fabs(a);
+      d = s == center ? fabs(a) : d;
+      all[kMaxima + s] += fabs(a);
     }
     all[0] = fmax(all[0], fabs(sum));
     all[1] = fmax(all[1], size);
@@ -38,12 +41,7 @@ struct Found {
 template <int Count>
 __global__ void statistics_kernel(int64 n, int center, const double* coefficients, double* parts) {
   Found<Count> found;
-  for_elements(n, [&](int64 i) {
-    double row[Count];
-#pragma unroll
-    for (int s = 0; s < Count; ++s) row[s] = load_once(coefficients + s * n + i);
-    found.add(row, center);
-  });
+  for_elements(n, [&](int64 i) { found.add([&](int s) { return load_once(coefficients + s * n + i); }, center); });
   found.put(parts);
 }
 
@@ -112,7 +110,7 @@ __global__ void gather_kernel(Grid grid, StepDiagonals diagonals, double toleran
       }
     }
     if (!(row[kCenter] > 0)) flags[1] = 1;
-    found.add(row, kCenter);
+    found.add([&](int s) { return row[s]; }, kCenter);
   });
   found.put(parts);
 }

@@ -162,8 +162,8 @@ class Multigrid(LinearOperator):
         ``eps norm(A) norm(x)``. The iteration also ends there: the backward error
         ``norm(b - A x) / (norm(A) norm(x) + norm(b))``, in the maximum norm, is then at the level of rounding errors.
 
-        A matrix counts as singular if its rows add up to zero but for rounding errors of its dtype. The residual is then
-        computed without its mean, which for a float32 matrix may be larger than `tol`.
+        A matrix counts as singular if its rows add up to zero but for rounding errors of its dtype. Then the residual
+        is computed without its mean, which for a float32 matrix may be larger than `tol`.
 
         Examples
         --------

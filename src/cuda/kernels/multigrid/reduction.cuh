@@ -26,8 +26,7 @@ __device__ double reduced(double v) {
 }
 
 // Calls f(i), which reads, and then g(i, value) with what it returned, which may write, for the elements of this
-// thread. Some are read before any is written, although the compiler cannot know that they are different ones. They
-// belong to neighbouring pieces, because memory is slower if a block writes at many places at once.
+// thread. Some are read before any is written, although the compiler cannot know that they are different ones.
 template <int AtOnce = 4, class F, class G>
 __device__ void for_elements(int64 n, const F& f, const G& g) {
   const int64 piece = static_cast<int64>(AtOnce) * blockDim.x;

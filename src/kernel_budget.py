@@ -43,7 +43,7 @@ UNITS = {
     "layouts": 295,
     "matmul": 110,
     "matrices": 215,
-    "multigrid": 110,
+    "multigrid": 130,
     "rows": 210,
 }
 

@@ -56,18 +56,20 @@ void eliminate_small_blocks(const Band<T>& a, const Levels<T>& levels, int count
   }
 }
 
+// False if the device has too little shared memory.
 template <class T, int Rows>
-void eliminate_large_blocks(const Band<T>& a, const Levels<T>& levels, int count, int b, int* weak) {
+bool eliminate_large_blocks(const Band<T>& a, const Levels<T>& levels, int count, int b, int* weak) {
   const int elements = fetched_elements<T, Rows>(b);
   const int shared = static_cast<int>(sizeof(LargeShared<T>)) + elements * static_cast<int>(sizeof(T));
   const int threads = 32 * 3 * static_cast<int>(ceil_div(b, kColumns<T>));
-  limits<eliminate_large<T, Rows>>();  // allows as much shared memory as there is
+  if (shared > limits<eliminate_large<T, Rows>>().shared) return false;
   for (int l = 0; l < count; ++l) {
     const Level<T>& level = levels.level[l];
     launch_shared("banded_eliminate_large", eliminate_large<T, Rows>,
                   dim3(grid_of(l == 0 ? level.eliminated() : level.count, 1)), dim3(threads), shared, a,
                   levels.level[std::max(0, l - 1)], level, l == 0, b, weak);
   }
+  return true;
 }
 
 }  // namespace
@@ -135,9 +137,9 @@ bool Factors::compute() {
   if (block_ <= kMostSmall) {
     with_small_block(block_, [&]<int B>() { eliminate_small_blocks<T, B>(a, all, count, weak.get()); });
   } else if (block_ <= 32) {
-    eliminate_large_blocks<T, 1>(a, all, count, block_, weak.get());
-  } else {
-    eliminate_large_blocks<T, 2>(a, all, count, block_, weak.get());
+    if (!eliminate_large_blocks<T, 1>(a, all, count, block_, weak.get())) return false;
+  } else if (!eliminate_large_blocks<T, 2>(a, all, count, block_, weak.get())) {
+    return false;
   }
   return download(static_cast<const int*>(weak.get()), 1).front() == 0 || verify<T>();
 }

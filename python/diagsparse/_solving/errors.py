@@ -62,7 +62,10 @@ class System:
         if not whole.shape[0]:
             return np.zeros(count), np.zeros(count)
         sums = whole._format.absolute_sums(whole, 1) if whole._backend is CPU else self._sums_on_device(whole)
-        sums = sums.reshape((count, -1) if axis else (-1, count))
+        if count > 1:
+            sums = sums.reshape((count, -1) if axis else (-1, count))
+        else:
+            sums, axis = sums.reshape(-1), 0  # libraries reduce a long row of a matrix by a single block of threads
         return _on_host(_minimum(sums, axis)), _on_host(_maximum(sums, axis))
 
     def _sums_on_device(self, A: SparseArray) -> Any:

@@ -6,9 +6,8 @@
 // starts in step start + skew_y y + skew_z z, and the first line of the border in step 0.
 //
 // If rows depend on larger y of planes before their own, tiles are sheared: each of their planes starts one line
-// earlier than the one before it. This is a tile of 4 x 2 lines of a grid of 27 points, whose shear is 1: lines of the
-// tile (o) and of its border (b), where border_y = 2, border_z = 1, and the 10 lines of the border in memory are 2 x 2
-// + 6 x 1.
+// earlier than the one before it. This is a tile of 4 x 2 lines (o) of a grid of 27 points, whose shear is 1, and its
+// border of 10 lines (b), with border_y = 2 and border_z = 1:
 //
 //                   -3  -2  -1   y  +1  +2  +3  +4
 //   plane z - 1              b   b   b   b   b   b

@@ -21,6 +21,13 @@ def dominant(pattern, dtype, seed=0):
     return sp.csr_array(off + sp.diags_array(2 + rng.random(n))).astype(dtype)
 
 
+def with_holes(pattern, share):
+    """Return a pattern without a share of its elements, on both sides of the main diagonal at random."""
+    entries = sp.coo_array(pattern)
+    kept = (entries.row == entries.col) | (np.random.default_rng(0).random(entries.nnz) >= share)
+    return sp.csr_array((np.ones(kept.sum()), (entries.row[kept], entries.col[kept])), shape=pattern.shape)
+
+
 def triangle(matrix, lower, unit):
     """Return one triangle, with ones as its main diagonal if it is `unit`."""
     if unit:

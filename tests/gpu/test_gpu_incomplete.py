@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import NO_CUDA
+from cases import NO_CUDA, case
 from libraries import NAMES, make, read
-from triangles import OPERATIONS, dominant, values
+from triangles import OPERATIONS, dominant, values, with_holes
 
 import diagsparse as ds
+from diagsparse._products import device_incomplete
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)]
 
@@ -16,7 +17,57 @@ GRIDS = {
     "5 points": ds.gallery.stencil(5, (70, 66)),
     "7 points": ds.gallery.stencil(7, (20, 21, 22)),
     "9 points": ds.gallery.stencil(9, (50, 40)),
+    "9 points, many levels": ds.gallery.stencil(9, (301, 263)),
+    "27 points": ds.gallery.stencil(27, (13, 12, 11)),
 }
+
+
+def on_grid(line, steps, rows=400):
+    """Return a pattern on a grid with lines of this length, with the elements that the steps (dx, dy) lead to."""
+    at = np.arange(rows)
+    pattern = sp.lil_array(sp.eye_array(rows))
+    for dx, dy in steps:
+        inside = (at % line + dx >= 0) & (at % line + dx < line)
+        to = at + dx + line * dy
+        inside &= (to >= 0) & (to < rows)
+        pattern[at[inside], to[inside]] = 1
+    return sp.csr_array(pattern)
+
+
+def wrapped():
+    """Return a grid of 9 points with elements above the main diagonal that lead from one end of a line to the other."""
+    pattern = sp.lil_array(ds.gallery.stencil(9, (40, 21)))
+    for first in range(0, 39 * 21, 21):
+        pattern[first, first + 20] = 1
+    return sp.csr_array(pattern)
+
+
+def both(*steps):
+    return [*steps, *((-dx, -dy) for dx, dy in steps)]
+
+
+IRREGULAR = {
+    "9 points with holes": with_holes(ds.gallery.stencil(9, (50, 40)), 0.15),
+    "27 points with holes": with_holes(ds.gallery.stencil(27, (9, 10, 11)), 0.15),
+    "5 points with holes": with_holes(ds.gallery.stencil(5, (50, 40)), 0.15),
+    "without parts of a diagonal": with_holes(ds.gallery.stencil(9, (50, 40)), 0.001),
+    "wrapped above": wrapped(),
+    "periodic": ds.gallery.stencil(9, (30, 20), periodic=True),
+    "planes of 3 lines": ds.gallery.stencil(27, (20, 3, 20)),
+    "planes of 3 points": ds.gallery.stencil(27, (20, 20, 3)),
+    "steps across a short line": on_grid(8, both((-1, 0), (-3, 0), (4, -1), (0, -1))),
+    "one side only": on_grid(9, [(-1, 0), (1, 0), (0, -1), (1, 1), (-1, 1), (8, 0)]),
+    "cut off": sp.csr_array(sp.csr_array(ds.gallery.stencil(9, (50, 40)))[:1987, :1987]),
+    "very many levels": ds.gallery.stencil(9, (3000, 8)),
+    "very few lines": ds.gallery.stencil(9, (8, 3000)),
+}  # fmt: skip
+
+
+def fill_free_memory_with_nan(A):
+    """Let the memory that is allocated next hold NaN."""
+    arrays = [A._core.empty((A.shape[0],), A.dtype.name) for _ in range(30)]
+    for array in arrays:
+        array.fill(np.nan)
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -37,6 +88,48 @@ def test_as_on_the_cpu(name, dtype):
                 for trans in OPERATIONS:
                     x, expected = M.solve(b, trans), host.solve(b, trans)
                     assert abs(x - expected).max() <= tolerance * abs(expected).max(), (format, factor, sweeps, trans)
+
+
+@pytest.mark.parametrize("name", IRREGULAR)
+@pytest.mark.parametrize("dtype", ["float64", "complex64"])
+def test_irregular_patterns(name, dtype):
+    sparse = dominant(sp.csr_array(IRREGULAR[name]), dtype)
+    hermitian = sp.csr_array((sparse + sparse.conj().T) / 2).astype(dtype)
+    tolerance = 1e3 * np.finfo(dtype).eps
+    for format in ("hm", "cdm", "csr"):
+        for matrix, factor in ((sparse, ds.ilu0), (hermitian, ds.ic0)):
+            A = ds.array(matrix, format)
+            host, on_gpu = factor(A), A.to("cuda")
+            fill_free_memory_with_nan(on_gpu)
+            M = factor(on_gpu)
+            with case((format, factor)):
+                assert abs(M.L.to("cpu") - host.L).max() <= tolerance and abs(M.U.to("cpu") - host.U).max() <= tolerance
+
+
+def test_stored_zeros_belong_to_the_pattern():
+    S = dominant(sp.csr_array(ds.gallery.stencil(9, (50, 40))), "float64")
+    away = S.indices != np.repeat(np.arange(2000), np.diff(S.indptr))
+    S.data[away & (np.random.default_rng(0).random(S.nnz) < 0.1)] = 0
+    A = ds.array(S, "csr")
+    host, M = ds.ilu0(A), ds.ilu0(A.to("cuda"))
+    assert abs(M.L.to("cpu") - host.L).max() <= 1e-13 and abs(M.U.to("cpu") - host.U).max() <= 1e-13
+
+
+def test_where_they_are_computed():
+    """Grids on the GPU, and what has too few rows in a level on the host."""
+    for pattern, there in ((GRIDS["9 points"], True), (GRIDS["27 points"], True), (IRREGULAR["cut off"], True),
+                           (GRIDS["9 points, many levels"], True), (IRREGULAR["5 points with holes"], True),
+                           (IRREGULAR["9 points with holes"], False), (IRREGULAR["very many levels"], False),
+                           (IRREGULAR["very few lines"], False)):  # fmt: skip
+        A = ds.array(dominant(sp.csr_array(pattern), "float64"), "csr").to("cuda")
+        assert (device_incomplete.factored(A, False, 0.0) is not None) == there
+        assert (device_incomplete.factored(A, True, 0.0) is not None) == there
+
+
+def test_the_same_bits_in_every_run():
+    A = -ds.array(dominant(sp.csr_array(GRIDS["27 points"]), "float32"), "hm")
+    bits = [ds.ilu0(A.to("cuda"))._matrix._matrix.values.get().view(np.uint32) for _ in range(4)]
+    assert all(np.array_equal(bits[0], others) for others in bits)
 
 
 def test_views_and_patterns_that_are_not_symmetric():

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from cases import EACH_DTYPE, case, raises
 from hypothesis import given, settings
-from triangles import OPERATIONS, dominant, values
+from triangles import OPERATIONS, dominant, values, with_holes
 
 import diagsparse as ds
 
@@ -43,6 +43,8 @@ PATTERNS = {
     "5 points": ds.gallery.stencil(5, (11, 13)),
     "9 points": ds.gallery.stencil(9, (9, 12)),
     "7 points": ds.gallery.stencil(7, (5, 6, 5)),
+    "27 points": ds.gallery.stencil(27, (5, 4, 6)),
+    "9 points with holes": with_holes(ds.gallery.stencil(9, (9, 12)), 0.15),
     "periodic": ds.gallery.stencil(5, (8, 9), periodic=True),
     "band": ds.gallery.banded(60, 3, 2, seed=0),
     "scattered": sp.random_array((70, 70), density=0.08, rng=np.random.default_rng(0)) + sp.eye_array(70),

@@ -1,4 +1,4 @@
-"""Incomplete factors on a GPU, where elimination changes nothing but pivots, as on grids of 5 and 7 points."""
+"""Incomplete factors of diagonals of a grid on a GPU, also if they are stored as csr."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def factored(a: SparseArray, cholesky: bool, shift: float) -> tuple[SparseArray,
     if a.format not in DIAGONALS:
         if not has_few_diagonals(a, True) or not (cholesky or has_few_diagonals(a, False)):
             return None
-        result = factored(convert(a, "hm"), cholesky, shift)
-        return result and (convert(result[0], a.format), result[1])
+        return _of_entries(a, cholesky, shift)
     if cholesky:
         offsets = sorted({int(k) for k in a._summary().offsets if k <= 0})
         factors = FORMATS[a.format].zeros_on(a.shape, a.dtype, offsets, a._backend)
@@ -29,3 +28,17 @@ def factored(a: SparseArray, cholesky: bool, shift: float) -> tuple[SparseArray,
     else:
         factors, row = a, a._core.incomplete_lu(a._matrix)
     return None if row == _UNSUITABLE else (factors, row)
+
+
+def _of_entries(a: SparseArray, cholesky: bool, shift: float) -> tuple[SparseArray, int] | None:
+    """Return the result of `factored` for csr; None if elimination of its diagonals leaves the stored entries."""
+    diagonals = convert(a, "hm")
+    if diagonals.count_nonzero() != a.nnz:  # zeros are stored, which belong to the pattern
+        return None
+    result = factored(diagonals, cholesky, shift)
+    if result is None or result[1] >= 0:
+        return None
+    factors, row = result
+    if factors.multiply(convert(a, "hm")).count_nonzero() != factors.count_nonzero():
+        return None
+    return convert(factors, a.format), row

@@ -213,7 +213,8 @@ def ilu0(A: Any, *, sweeps: int | None = None) -> IncompleteFactorization:
 
     On the CPU, the factors are computed row by row on one thread. Each row needs a multiply-add for each pair of an
     element in it and one in a row above that meet in the pattern. On a GPU, the factors of diagonals of a grid are
-    computed there, also if they are stored as csr; others are computed on the host and copied.
+    computed there, also if they are stored as csr and elimination fills no gaps in them; others are computed on the
+    host and copied.
 
     For a right-hand side in a wider dtype, the factors are converted to it, and keep the precision of A.
 

@@ -11,7 +11,8 @@ template <class T>
 __global__ void __launch_bounds__(kBlock)
     count_positions(const T* values, Rows rows, int64 line, int64 first, int64 count, int64 distance, unsigned* found) {
   const int64 item = thread_index(), q = item / count * line + first + item % count;
-  if (q < rows.count && q >= distance && !is_zero(values[rows.row(q)])) atomicAdd(found, 1u);
+  const int64 other = q - distance;
+  if (q < rows.count && other >= 0 && other < rows.count && !is_zero(values[rows.row(q)])) atomicAdd(found, 1u);
 }
 
 // Whether a diagonal is zero in the first `count` rows of each part, or in the last ones if it is negative.
@@ -27,21 +28,24 @@ bool is_zero_at_ends(const T* values, const Rows& rows, int64 part, int64 count,
 
 template <class T>
 bool stays_in(const Axes& axes, const Rows& rows, const std::vector<Term>& terms, const T* values) {
-  for (std::size_t k = 0; k < terms.size(); ++k) {
-    const Point& p = axes.points[k];
-    if (!is_zero_at_ends(values, rows, axes.line, p.dx, terms[k])) return false;
+  for (const Term& term : terms) {
+    const Point p = axes.point_of(term.distance);
+    if (!is_zero_at_ends(values, rows, axes.line, p.dx, term)) return false;
     if (axes.planes == 1) continue;
-    if (!is_zero_at_ends(values, rows, axes.line * axes.lines, axes.line * p.dy, terms[k])) return false;
+    if (!is_zero_at_ends(values, rows, axes.line * axes.lines, axes.line * p.dy, term)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-std::optional<Axes> grid_of(const Rows& rows, const std::vector<Term>& terms, const Array& values) {
+std::optional<Axes> grid_of(const Rows& rows, const std::vector<Term>& terms, const Array& values,
+                            const std::vector<Term>& opposite) {
   for (Axes& axes : grids_of(rows.count, terms)) {
-    const bool stays = with_value_type(
-        values.dtype, [&](auto zero) { return stays_in(axes, rows, terms, values.as<decltype(zero)>()); });
+    const bool stays = with_value_type(values.dtype, [&](auto zero) {
+      const auto* const v = values.as<decltype(zero)>();
+      return stays_in(axes, rows, terms, v) && stays_in(axes, rows, opposite, v);
+    });
     if (stays) return std::move(axes);
   }
   return std::nullopt;

@@ -15,16 +15,6 @@ constexpr int64 kMostAxes = 2;                    // distance of what a row depe
 int64 ceil_of(int64 a, int64 b) { return (a + b - 1) / b; }
 int64 nearest_multiple(int64 v, int64 of) { return (v + of / 2) / of; }
 
-// The coordinates of distances on lines of this length in planes of `lines` lines; 0 for one plane.
-std::vector<Point> points_of(const std::vector<Term>& terms, int64 line, int64 lines) {
-  std::vector<Point> points;
-  for (const Term& term : terms) {
-    const int64 all = nearest_multiple(term.distance, line), dz = lines > 0 ? nearest_multiple(all, lines) : 0;
-    points.push_back({term.distance - all * line, all - dz * lines, dz});
-  }
-  return points;
-}
-
 // The least skew with which what rows depend on along an axis is computed before them.
 int64 skew_along(const std::vector<Point>& points, int64 Point::* axis, const auto& earlier) {
   int64 skew = 0;
@@ -36,12 +26,19 @@ int64 skew_along(const std::vector<Point>& points, int64 Point::* axis, const au
 
 }  // namespace
 
+Point Axes::point_of(int64 distance) const {
+  const int64 sign = distance < 0 ? -1 : 1, all = nearest_multiple(sign * distance, line);
+  const int64 dz = planes > 1 ? nearest_multiple(all, lines) : 0;
+  return {distance - sign * all * line, sign * (all - dz * lines), sign * dz};
+}
+
 std::vector<Axes> grids_of(int64 rows, const std::vector<Term>& terms) {
   std::vector<Axes> grids;
   if (terms.empty() || terms.size() > kMostInGrid || rows > std::numeric_limits<int>::max() * int64{4}) return {};
   const auto add = [&](int64 line, int64 lines) {
     const int64 all = ceil_of(rows, line);
-    Axes axes{line, lines > 0 ? lines : all, lines > 0 ? ceil_of(all, lines) : 1, points_of(terms, line, lines)};
+    Axes axes{line, lines > 0 ? lines : all, lines > 0 ? ceil_of(all, lines) : 1, {}};
+    for (const Term& term : terms) axes.points.push_back(axes.point_of(term.distance));
     const bool near = std::all_of(axes.points.begin(), axes.points.end(), [](const Point& p) {
       return std::abs(p.dx) < kMostDelay && std::abs(p.dy) <= kMostAxes && p.dz <= kMostAxes && p.dy + p.dz >= 0 &&
              (p.dz > 0 || p.dy > 0 || p.dx > 0);

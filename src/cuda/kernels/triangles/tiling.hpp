@@ -1,10 +1,18 @@
 // How the points of a grid are divided into tiles, and the order in which they are computed.
 //
 // Point (x, y, z) of the grid is row x + line (y + lines z) in the order of substitution. A tile consists of lines:
-// tile_y next to each other in each of tile_z planes. Line (y, z) of a tile starts in step start + skew_y y + skew_z z,
-// which is 0 for the first line before the tile that it depends on. If rows
-// depend on larger y of planes before their own, tiles are sheared: each of their planes starts one line earlier than
-// the one before it.
+// tile_y next to each other in each of tile_z planes. It also reads the lines before it that it depends on: border_y of
+// each plane, and border_z planes. In each step, a thread computes the next point of its line. Line (y, z) of the tile
+// starts in step start + skew_y y + skew_z z, and the first line of the border in step 0.
+//
+// If rows depend on larger y of planes before their own, tiles are sheared: each of their planes starts one line
+// earlier than the one before it. This is a tile of 4 x 2 lines (o) of a grid of 27 points, whose shear is 1, and its
+// border of 10 lines (b), with border_y = 2 and border_z = 1:
+//
+//                   -3  -2  -1   y  +1  +2  +3  +4
+//   plane z - 1              b   b   b   b   b   b
+//   plane z              b   b   o   o   o   o
+//   plane z + 1      b   b   o   o   o   o
 #pragma once
 
 #include <optional>
@@ -31,6 +39,9 @@ struct Axes {
   int64 line, lines, planes;
   std::vector<Point> points;  // of each diagonal
   int64 skew_y = 0, skew_z = 0;
+
+  // The one that fits to a distance, which is negative if a row depends on a later one.
+  Point point_of(int64 distance) const;
 };
 
 // A diagonal: a row depends on the one `distance` before it, which is computed `delay` steps earlier, in a line whose
@@ -64,8 +75,10 @@ struct Tiling {
 // The grids that the distances of the terms fit to; those with short lines come first.
 std::vector<Axes> grids_of(int64 rows, const std::vector<Term>& terms);
 
-// The first of them on which the diagonals are zero where they would lead from one side of the grid to the other.
-std::optional<Axes> grid_of(const Rows& rows, const std::vector<Term>& terms, const Array& values);
+// The first of them on which the diagonals are zero where they would lead from one side of the grid to the other, and
+// also those of `opposite`, whose distances are negative.
+std::optional<Axes> grid_of(const Rows& rows, const std::vector<Term>& terms, const Array& values,
+                            const std::vector<Term>& opposite = {});
 
 // Tiles for values of `item` bytes in `shared` bytes of shared memory, and the terms on them; false if there are none.
 bool make_tiling(const Axes& axes, const std::vector<Term>& terms, int item, int shared, Tiling& tiling,

@@ -1,7 +1,10 @@
 """Multigrid on a GPU: arrays of its libraries, CuPy's solvers, and large grids."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import raises
 
 import diagsparse as ds
@@ -56,6 +59,24 @@ def test_the_same_as_on_the_cpu():
         assert np.allclose(here @ b, there @ b, rtol=1e-9, atol=1e-9 * abs(there @ b).max())
         assert np.allclose(here.convergence_factor(), there.convergence_factor(), rtol=1e-3)
         assert np.array_equal(here.solve(b), here.solve(b))
+
+
+def test_threads_with_streams_of_their_own():
+    """The levels have one set of vectors: a cycle has ended before another thread begins one."""
+    S = sp.csr_array(gallery.diffusion((1000, 1000)))
+    M = ds.multigrid(ds.hm_array(S - 0.4 * sp.triu(S, 1)).to("cuda"), (1000, 1000))
+    sides = [cupy.random.default_rng(seed).standard_normal(10**6) for seed in (0, 1)]
+    expected = [M.solve(b, tol=1e-3) for b in sides]
+    cupy.cuda.Device().synchronize()
+
+    def solved(i):
+        with cupy.cuda.Stream(non_blocking=True) as stream:
+            found = [M.solve(sides[i], tol=1e-3) for _ in range(5)]
+            stream.synchronize()
+            return all(bool((x == expected[i]).all()) for x in found)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert not M.symmetric and all(pool.map(solved, (0, 1)))
 
 
 def test_errors():

@@ -193,9 +193,11 @@ def test_singular_systems_with_large_jumps():
         assert np.linalg.norm(b - A @ x) <= 1e-6 * np.linalg.norm(b)
     narrow = gallery.diffusion((40, 41), lambda y, x: 1 + y * x, boundary="neumann").astype("float32")
     M, right = ds.multigrid(narrow), b[:1640] - b[:1640].mean()
-    x = M.solve(right)
+    x = M.solve(right, tol=1e-6)
     assert M.singular and abs(x.mean()) < 1e-10 * abs(x).max()
-    assert np.linalg.norm(right - narrow @ x) <= 1e-4 * np.linalg.norm(right)
+    assert np.linalg.norm(right - narrow @ x) <= 1e-6 * np.linalg.norm(right)
+    with raises(np.linalg.LinAlgError, "the relative residual is", "up to rounding errors", "a larger tol"):
+        M.solve(right)  # the rows add up to zero in float32 only
     with raises(np.linalg.LinAlgError, "there is no solution"):
         M.solve(np.ones(1640))
 

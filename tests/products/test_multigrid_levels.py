@@ -1,5 +1,6 @@
 """Multigrid: the native parts against dense matrices, and the grids of matrices."""
 
+import tracemalloc
 from itertools import product
 from math import prod
 
@@ -12,7 +13,7 @@ import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._backends.backend import CPU, get_backend
 from diagsparse._multigrid import arrays, grids
-from diagsparse._multigrid.hierarchy import Hierarchy
+from diagsparse._multigrid.hierarchy import Hierarchy, forecast
 
 STEPS = list(product((-1, 0, 1), repeat=3))
 
@@ -198,6 +199,26 @@ def line_parts(backend, grid, values, weights, A, P):
     assert np.allclose(out, P.T @ r, rtol=tolerance, atol=30 * tolerance)
     (out,) = called(backend, grid, dtype, "corrected", weights, x, e, Written(n))
     assert np.allclose(out, x + P @ e, rtol=tolerance, atol=30 * tolerance)
+
+
+@pytest.mark.parametrize("shape", [(3000,), (50, 60), (14, 15, 16)])
+def test_bytes(shape, device):
+    """The forecast holds, and so does the number of bytes after the first cycle."""
+    symmetric = sp.csr_array(gallery.diffusion(shape))
+    for S in (symmetric, sp.csr_array(sp.tril(symmetric))):
+        A = ds.hm_array(S).to(device)
+        found = grids.coefficients(A, shape)
+        for dtype, smoother, visits in product(("float32", "float64"), ("jacobi", "line"), (1, 2)):
+            expected = forecast(found, A._backend, len(shape), dtype, smoother == "line", visits)
+            tracemalloc.start()
+            hierarchy = Hierarchy(found, A._backend, dtype, smoother, visits)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            small = 32 * hierarchy.levels[-1].e.size ** 2 + 100_000  # the inverse, and objects of Python
+            nbytes = [level.nbytes for level in hierarchy.levels]
+            assert max(peak, sum(nbytes)) <= expected + small
+            hierarchy.cycle()
+            assert nbytes == [level.nbytes for level in hierarchy.levels]
 
 
 def test_constants_are_interpolated_exactly_where_rows_add_up_to_zero():

@@ -8,6 +8,7 @@ from scipy.sparse.linalg import bicgstab, gmres, spsolve
 
 import diagsparse as ds
 from diagsparse import gallery
+from diagsparse._backends import memory
 
 
 def convection(shape, flow, peclet):
@@ -104,6 +105,66 @@ def test_a_singular_matrix_that_conserves(device):
         M.solve(np.ones(n))
 
 
+def around(shape, conserving, seed=0):
+    """Return a periodic matrix whose rows add up to zero, and its columns as well if it is conserving."""
+    rng, n = np.random.default_rng(seed), int(np.prod(shape))
+    points, A = np.arange(n).reshape(shape), sp.csr_array((n, n))
+    stream = rng.uniform(-0.4, 0.4, shape)  # its differences are the flow through the sides of each point
+    for axis in (0, 1):
+        k, to = 1 + rng.random(shape), np.roll(points, -1, axis)
+        flow = (stream - np.roll(stream, 1, 1 - axis)) * (1 if axis else -1) if conserving else rng.random(shape)
+        ends = (points.ravel(), to.ravel()), (to.ravel(), points.ravel())
+        for values, where in ((k + flow, ends[0]), (k - flow, ends[1])):
+            A = A - sp.coo_array((values.ravel(), where), (n, n))
+    return sp.csr_array(A - sp.diags_array(A.sum(axis=1)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_random_matrices_that_are_singular(dtype, device):
+    """Columns are compared as rows are; without solutions, LinAlgError is raised."""
+    rng = np.random.default_rng(0)
+    tol = 1e-6 if dtype == "float32" else 1e-10
+    for seed in range(3):
+        S = around((30, 34), True, seed).astype(dtype)
+        M = ds.multigrid(ds.array(S, "hm", device=device), (30, 34))
+        assert M.singular and not M.symmetric
+        b = rng.standard_normal(1020)
+        x = M.solve(b := b - b.mean(), tol=tol, x0=b + 100)
+        assert abs(x.mean()) < 1e-12 and np.linalg.norm(b - S @ x) <= tol * np.linalg.norm(b)
+        with raises(np.linalg.LinAlgError, "there is no solution"):
+            M.solve(np.ones(1020, dtype))
+        S = around((30, 34), False, seed).astype(dtype)
+        M = ds.multigrid(ds.array(S, "hm", device=device), (30, 34))
+        assert not M.singular
+        with raises(np.linalg.LinAlgError, "multigrid.solve: "):
+            M.solve(np.ones(1020, dtype))
+
+
+@pytest.mark.parametrize("shape", [(700,), (40, 50), (12, 13, 14)])
+def test_convection_without_diffusion(shape, device):
+    """Points are coupled to those before them only: lines have one side, along each axis."""
+    S = convection(shape, FLOWS["oblique"], 1e9) / 1e9
+    S.data[np.abs(S.data) < 1e-6] = 0
+    S.eliminate_zeros()
+    b = np.random.default_rng(0).standard_normal(S.shape[0])
+    assert (S.diagonal() > 0).all() and len(ds.hm_array(S).offsets) == len(shape) + 1
+    for A in (S, sp.csr_array(S.T)):
+        for cycle in "VW":
+            M = ds.multigrid(ds.hm_array(A).to(device), shape, smoother="line", cycle=cycle)
+            assert M.convergence_factor() < 0.5
+            assert np.linalg.norm(b - A @ M.solve(b, maxiter=40)) <= 1e-10 * np.linalg.norm(b)
+
+
+def test_memory_of_a_solution(device, monkeypatch):
+    """The vectors of GMRES are forecast."""
+    M = ds.multigrid(ds.hm_array(convection((50, 60), FLOWS["oblique"], 5.0)).to(device))
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 8 * 3000 * 25)
+    monkeypatch.setattr(memory, "SMALL", 0)
+    with raises(MemoryError, "multigrid.solve: the vectors of GMRES would need"):
+        M.solve(np.ones(3000))
+    assert M.solve(np.ones(3000), tol=0.5, maxiter=10).any()
+
+
 def test_a_system_that_does_not_converge(device):
     """Unphysical velocities, which are sources: it converges or raises."""
     rng = np.random.default_rng(0)
@@ -111,11 +172,24 @@ def test_a_system_that_does_not_converge(device):
     M = ds.multigrid(ds.hm_array(S).to(device), (64, 64))
     with raises(np.linalg.LinAlgError, "multigrid.solve: after", "the relative residual is"):
         M.solve(np.ones(4096), maxiter=60)
+    for options, hints in (
+        ({"dtype": "float32"}, """; try dtype="float64" or cycle="W" or smoother="line\""""),
+        ({"smoother": "line"}, """; try cycle="W\""""),
+        ({"cycle": "W"}, """; try smoother="line\""""),
+        ({"smoother": "line", "cycle": "W"}, "with upwind differences"),
+    ):
+        M = ds.multigrid(ds.hm_array(S).to(device), (64, 64), **options)
+        with pytest.raises(np.linalg.LinAlgError) as caught:
+            M.solve(np.ones(4096), maxiter=1)
+        assert str(caught.value).endswith(hints)
 
 
 @pytest.mark.parametrize("seed", at_night(range(200), before=range(25)))
 def test_random_matrices(seed, device):
-    """Any steps, sizes, boundaries and right-hand sides: a solution is right, or LinAlgError is raised."""
+    """Any steps, sizes, boundaries and right-hand sides: a solution is right, or LinAlgError is raised.
+
+    Points are smoothed reliably where the diagonal dominates.
+    """
     rng = np.random.default_rng(seed)
     axes = int(rng.integers(1, 4))
     sizes = {1: (1, 2, 3, 31, 97, 1009), 2: (1, 2, 3, 7, 31, 37), 3: (1, 2, 3, 5, 11, 13)}[axes]
@@ -133,7 +207,8 @@ def test_random_matrices(seed, device):
         values = -(10.0 ** rng.uniform(-1, 1, n))
         A = A + sp.coo_array((values[fits], (np.flatnonzero(fits), np.ravel_multi_index(to[:, fits], shape))), (n, n))
     A = sp.csr_array((A + A.T) / 2 if symmetric else A)
-    dominant = np.maximum(-A.sum(axis=0), -A.sum(axis=1)) * (1 + rng.choice([0.0, 1e-6, 0.1])) + rng.choice([0.0, 1.0])
+    factor, added = rng.choice([0.0, 1e-6, 0.1]), rng.choice([0.0, 1.0])
+    dominant = np.maximum(-A.sum(axis=0), -A.sum(axis=1)) * (1 + factor) + added
     A = sp.csr_array(A + sp.diags_array(np.where(dominant > 0, dominant, 1.0)))
     b = {
         "random": rng.standard_normal(n), "zero": np.zeros(n), "constant": np.ones(n), "huge": np.full(n, 1e300),
@@ -148,6 +223,7 @@ def test_random_matrices(seed, device):
             x = M.solve(b)
         except np.linalg.LinAlgError as error:
             assert "multigrid.solve: " in str(error)
+            assert M.smoother == "line" or (factor < 0.1 and not added)
             return
         size = np.abs(b).max() or 1.0
         b, x = b / size, x / size

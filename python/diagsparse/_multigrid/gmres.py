@@ -11,6 +11,12 @@ from .hierarchy import Hierarchy
 from .vectors import Vectors
 
 RESTART = 20  #: vectors that a residual is made orthogonal to, at most
+_OTHERS = 5  # vectors: b, x, the residual, and what a step computes
+
+
+def gmres_nbytes(n: int, most: int) -> int:
+    """Return how many bytes the vectors of at most this many iterations need."""
+    return 8 * n * (min(RESTART, most) + 1 + _OTHERS)
 
 
 def gmres(v: Vectors, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from .._backends.backend import CPU
+from .._backends.backend import CPU, Backend
 from .._matrix.sparse_array import SparseArray
 from . import arrays
 
@@ -126,6 +126,27 @@ def _candidates(offsets: set[int], size: tuple[int, int, int], around: bool) -> 
         if any(sum(map(int.__mul__, way, strides)) in offsets for way in product(*ways)):
             found.add(step)
     return sorted(found)
+
+
+def both_ways(steps: Sequence[Step]) -> list[Step]:
+    """Return steps with those from a point to both neighbours along each axis on which points are coupled."""
+    unit = [tuple(int(axis == d) for d in range(3)) for axis in range(3)]
+    along = [one for axis, one in enumerate(unit) if any(step[axis] for step in steps)]
+    return sorted({*steps, *((s * z, s * y, s * x) for z, y, x in along for s in (-1, 1))})
+
+
+def with_zeros(found: Coefficients, steps: list[Step], backend: Backend) -> Coefficients:
+    """Return coefficients of more steps, which are zero for those that are new."""
+    if steps == found.steps:
+        return found
+    n = prod(found.size)
+    values = arrays.zeros(backend, (len(steps), n), "float64")
+    coupling, to, given = [0.0] * len(steps), values.ravel(), found.values.ravel()
+    for i, step in enumerate(found.steps):
+        j = steps.index(step)
+        arrays.copy(given[i * n : (i + 1) * n], to[j * n : (j + 1) * n])
+        coupling[j] = found.statistics["coupling"][i]
+    return replace(found, steps=steps, values=values, statistics={**found.statistics, "coupling": coupling})
 
 
 def shapes(A: SparseArray) -> Iterator[tuple[int, ...]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from . import arrays
-from .grids import CENTER, Coefficients, Step
+from .grids import CENTER, Coefficients, Step, both_ways, with_zeros
 from .levels import CoarsestLevel, Level, level_of
 
 _SMALL = 500  # points of a grid whose matrix is inverted
@@ -21,6 +21,7 @@ _SMALL_AND_OFTEN = 1000  # the same for W cycles of large grids, which visit it 
 _LARGE = 10**6
 _MOST_INVERTED = 5000  # points of a grid that cannot be coarsened further
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
+_LISTED = 14 * 24  # bytes for each point of an axis: 27 entries of 24 bytes for every second one
 _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, where the sums of rows give a larger one
 
 
@@ -54,6 +55,9 @@ class Hierarchy:
             coarsened: tuple[bool, ...] = (False,) * 3
             if prod(size) > small:
                 coarsened = _coarsened(size, matrix.periodic, matrix.steps, matrix.statistics["coupling"])
+            if smoother == "line" and any(coarsened):
+                matrix = with_zeros(matrix, both_ways(matrix.steps), backend)
+                values = matrix.values
             grid = backend.core.Grid(size, matrix.periodic, coarsened, matrix.steps)
             polynomial = None if smoother == "line" else _polynomial(smoother, matrix.statistics["bound"])
             if not any(coarsened):
@@ -65,6 +69,8 @@ class Hierarchy:
             given = None if coarse is None else coarse(grid.coarse_size)
             matrix = _product(backend, grid, values, weights) if given is None else self._scaled(given, backend)
             self.levels.append(level_of(backend, grid, values, weights, polynomial, self.dtype, self.symmetric))
+        for i, level in enumerate(self.levels[:-1]):
+            level.allocate(self.levels[i + 1], i > 0 and visits > 1)
 
     def _scaled(self, matrix: Coefficients, backend: Backend) -> Coefficients:
         return replace(matrix, values=arrays.multiplied(backend, matrix.values, self.scale))
@@ -85,14 +91,20 @@ class Hierarchy:
         level.ascend(below)
 
 
-def forecast(finest: Coefficients, backend: Backend, axes: int, dtype: Any, lines: bool) -> int:
-    """Return about how many bytes the first two levels need if all axes are coarsened, without the coefficients."""
-    points, fewer = prod(finest.size), 2**axes
+def forecast(finest: Coefficients, backend: Backend, axes: int, dtype: Any, lines: bool, visits: int) -> int:
+    """Return about how many bytes the levels need if all axes are coarsened, without the finest coefficients."""
+    points, fewer, size = prod(finest.size), 2**axes, np.dtype(dtype).itemsize
     weights, coarse = (3**axes - 1) / fewer, 3**axes / fewer  # values for each point
     plane = backend is not CPU and axes == 2 and finest.symmetric and not lines and not any(finest.periodic)
-    stored = len(finest.steps) // 2 + 1 if plane else len(finest.steps)
-    vectors = 2 if plane else 5 + (1 + axes if lines else 0)
-    return int(points * (8 * (weights + coarse) + np.dtype(dtype).itemsize * (stored + weights + vectors)))
+    steps = len(both_ways(finest.steps)) if lines else len(finest.steps)
+    vectors = 0 if plane else 2 + (1 + axes if lines else 0)
+    first = size * ((steps // 2 + 1 if plane else steps) + weights + 3 + vectors)
+    others = size * (3**axes + weights + 3 + vectors + (visits > 1)) / (fewer - 1)
+    zeros = 8 * steps if steps > len(finest.steps) else 0
+    product = points * (8 * (weights + coarse) + zeros)  # in float64
+    # On the CPU, the product of matrices has a list of the points of each axis.
+    lists = _LISTED * sum(finest.size) if backend is CPU else 0
+    return int(max(product + lists, points * (first + others) + product * (1 + 1 / fewer)))
 
 
 def _require_small(size: tuple[int, int, int], backend: Backend) -> None:
@@ -107,7 +119,8 @@ def _require_small(size: tuple[int, int, int], backend: Backend) -> None:
 
 def _product(backend: Backend, grid: Any, values: Any, weights: Any) -> Coefficients:
     """Return the product of restriction, matrix and interpolation, on the next grid."""
-    size, steps, periodic = grid.coarse_size, grid.coarse_steps, tuple(grid.periodic)
+    size, periodic = grid.coarse_size, tuple(grid.periodic)
+    steps: list[Any] = list(map(tuple, grid.coarse_steps))
     coarse = arrays.empty(backend, (len(steps), prod(size)), "float64")
     grid.galerkin(values, weights, coarse)
     statistics = backend.core.Grid(size, periodic, (False,) * 3, steps).statistics(coarse)

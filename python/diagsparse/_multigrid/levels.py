@@ -35,6 +35,12 @@ class Level:
     def nbytes(self) -> int:
         raise NotImplementedError
 
+    def allocate(self, below: Level, often: bool) -> None:
+        """Allocate what cycles need beyond the vectors; `often`: if they visit the level more than once."""
+        if often:
+            self.begin_correction()
+            self.end_correction()
+
     def products(self) -> Any:
         """Return an array whose sum is the inner product of `b` and `e`, or None: on a GPU, cycles may compute it."""
         return None
@@ -138,6 +144,11 @@ class GridLevel(_WithMatrix):
     def nbytes(self) -> int:
         return super().nbytes + (0 if self._between is None else self._between.nbytes)
 
+    def allocate(self, below: Level, often: bool) -> None:
+        super().allocate(below, often)
+        if isinstance(below, PlaneLevel):
+            self._between = arrays.empty(self._backend, (prod(below.grid.size),), self.b.dtype)
+
     def descend(self, below: Level) -> None:
         matrix = self._coefficients, self._weights, *self._polynomial
         b = self._flat(below, below.b)
@@ -154,11 +165,7 @@ class GridLevel(_WithMatrix):
 
     def _flat(self, below: Level, vector: Any) -> Any:
         """Return a vector of the level below, or one in its place with one value for each point."""
-        if not isinstance(below, PlaneLevel):
-            return vector
-        if self._between is None:
-            self._between = arrays.empty(self._backend, (prod(below.grid.size),), self.b.dtype)
-        return self._between
+        return vector if self._between is None else self._between
 
 
 class LineLevel(_WithMatrix):

@@ -124,12 +124,12 @@ def multigrid(
         raise TypeError(f"{who}: coarse={coarse!r}, expected a function that returns the matrix of a grid")
     grid, coefficients = _grid_of(a, shape)
     _check(coefficients)
-    nbytes = forecast(coefficients, a._backend, len(grid), wanted, smoother == "line")
+    nbytes = forecast(coefficients, a._backend, len(grid), wanted, smoother == "line", CYCLES[cycle])
     memory.require_free(nbytes, f"{who}: the levels", a._backend)
     given = None if coarse is None else _coarse_matrices(coarse, len(grid), a._backend)
     chosen = smoother or ("chebyshev" if coefficients.symmetric else "jacobi")
     if coefficients.singular and not coefficients.symmetric:
-        coefficients = replace(coefficients, conserving=_conserves(a))
+        coefficients = replace(coefficients, conserving=_conserves(a, coefficients.rounding))
     return Multigrid(a, grid, coefficients, chosen, cycle, wanted, given, began)
 
 
@@ -195,7 +195,7 @@ def _check(found: grids.Coefficients, what: str = "multigrid: A") -> None:
         raise ValueError(f"{what} has elements on its main diagonal that are not positive")
 
 
-def _conserves(A: Any) -> bool:
+def _conserves(A: Any, rounding: float) -> bool:
     """Whether the columns of a matrix add up to zero, but for rounding errors."""
     sums = np.abs(A.astype("float64", copy=False).T @ np.ones(A.shape[0]))
-    return bool(sums.max() <= 1e-10 * norm(A, 1))
+    return bool(sums.max() <= max(1e-10, rounding) * norm(A, 1))

@@ -11,12 +11,13 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from .._arrays import owners
+from .._backends import memory
 from .._backends.arguments import integer
-from .._backends.backend import CPU
 from .._backends.types import product_dtypes
 from .._show.columns import seconds
 from .._show.display import human
 from . import arrays, columns, reports
+from .gmres import gmres_nbytes
 from .grids import Coefficients, own_axes
 from .hierarchy import Coarse, Hierarchy
 from .iteration import TINY, Iteration
@@ -67,7 +68,7 @@ class Multigrid(LinearOperator):
         self.levels = [self._report(level) for level in self._hierarchy.levels]
         self.nbytes = sum(level.nbytes for level in self.levels)
         self._matrix, self._vectors = A, vectors(A)
-        self._iteration = Iteration(self._hierarchy, self._vectors, cycle, self._lock)
+        self._iteration = Iteration(self._hierarchy, self._vectors, cycle, smoother, self._lock)
         self.seconds = time.perf_counter() - began
 
     def _report(self, level: Level) -> LevelReport:
@@ -118,8 +119,7 @@ class Multigrid(LinearOperator):
             finest.load(v.combined(1 / scale, b, dtype=self.cycle_dtype))
             self._hierarchy.cycle()
             finest.unload(out)
-            if self._backend is not CPU:  # another thread may use another stream
-                self._backend.core.synchronize(self._backend.index)
+            v.synchronize()  # another thread may use another stream
         result = v.combined(scale * self._hierarchy.scale, out)
         return v.shifted(result, -v.mean(result)) if self.singular else result
 
@@ -162,8 +162,9 @@ class Multigrid(LinearOperator):
         ``eps norm(A) norm(x)``. The iteration also ends there: the backward error
         ``norm(b - A x) / (norm(A) norm(x) + norm(b))``, in the maximum norm, is then at the level of rounding errors.
 
-        A matrix counts as singular if its rows add up to zero but for rounding errors of its dtype. Then the residual
-        is computed without its mean, which for a float32 matrix may be larger than `tol`.
+        A matrix counts as singular if its rows add up to zero but for rounding errors of its dtype. Then the mean of b
+        is left out, if it is due to rounding: at most a millionth of b. LinAlgError is raised if those of the matrix
+        keep the residual above `tol`, which is usual for float32 matrices and a `tol` below 1e-6.
 
         Examples
         --------
@@ -179,6 +180,8 @@ class Multigrid(LinearOperator):
             raise TypeError(f"{who}: tol={tol!r}, expected a number")
         if not tol >= 0 or maxiter < 0:
             raise ValueError(f"{who}: tol={tol}, maxiter={maxiter}, expected numbers >= 0")
+        if not self.symmetric:
+            memory.require_free(gmres_nbytes(self.shape[0], maxiter), f"{who}: the vectors of GMRES", self._backend)
         starts: list[Any] = []
         if x0 is not None:
             if tuple(np.shape(b)) != tuple(np.shape(x0)):

@@ -38,6 +38,9 @@ class Vectors(Protocol):
     def preconditioned(self, hierarchy: Hierarchy, r: Any) -> Any:
         """Return a cycle for a vector of moderate size; without its mean, if constants are the null space."""
 
+    def synchronize(self) -> None:
+        """Wait for all work on the device."""
+
     def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
         """Iterate from x, in place, until the norm of the recurrence's residual reaches a limit.
 
@@ -81,6 +84,9 @@ class HostVectors:
         finest.b[...] = r
         hierarchy.cycle()
         return finest.e - finest.e.mean(dtype=float) if hierarchy.singular else finest.e.astype(float)
+
+    def synchronize(self) -> None:
+        pass
 
     def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
         finest, singular = hierarchy.levels[0], hierarchy.singular
@@ -160,6 +166,9 @@ class DeviceVectors:
         finest.unload(flat)
         z = self.combined(1.0, flat)
         return self.shifted(z, -self.mean(z)) if hierarchy.singular else z
+
+    def synchronize(self) -> None:
+        self._backend.core.synchronize(self._backend.index)
 
     def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
         finest, singular = hierarchy.levels[0], hierarchy.singular

@@ -165,7 +165,7 @@ def _multigrid(A: Any) -> Solver:
         right = b if first or not singular else b - b.mean(axis=0)  # the mean of a residual is due to rounding
         first = False
         try:
-            return cycles[max(cycles)].solve(right, tol=reduction)
+            return cycles.get("W", cycles["V"]).solve(right, tol=reduction)
         except np.linalg.LinAlgError as error:
             if singular and "there is no solution" in str(error):
                 raise Unsolvable(str(error).removeprefix("multigrid.solve: ")) from None

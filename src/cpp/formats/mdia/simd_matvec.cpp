@@ -247,7 +247,7 @@ struct BlockMatvec {
     };
     const auto add_coded = [&](int64 d, Mask rows) {
       look_up(a, block, d, values_a);
-      for (int i = 0; i < kMaskRows; ++i) values_a[i] = rows >> i & 1 ? values_a[i] : U{};
+      for (int i = 0; rows != kAllRows && i < kMaskRows; ++i) values_a[i] = rows >> i & 1 ? values_a[i] : U{};
       add(d, values_a);
     };
     for_each_diagonal(a, block, add_stored, add_coded);

@@ -33,29 +33,34 @@ constexpr int kEights = kMaskRows / 8;
   return nonzero;
 }
 
-// Calls visit(d, rows, values) for each diagonal that has elements in a block of A, or visit_coded(d, rows) if its values
-// are in a table.
+// Calls visit(d, rows) for each diagonal that has elements in a block of A.
+template <class T, class F>
+[[gnu::always_inline]] inline void for_each_mask(const Mdia<T>& a, int64 block, const F& visit) {
+  const Mask* const masks = a.mask + block * a.diagonals;
+  for (int64 first = 0; first < a.diagonals; first += kMaskRows) {
+    const int count = static_cast<int>(std::min(kMaskRows, a.diagonals - first));
+    for_each_row(nonzero_masks(masks + first, count), [&](int d) { visit(first + d, masks[first + d]); });
+  }
+}
+// Calls visit(d, rows, values) for these; values in tables are looked up first.
+template <class T, class F>
+[[gnu::always_inline]] inline void for_each_diagonal(const Mdia<T>& a, int64 block, const F& visit) {
+  const T* stored = a.values + a.begin[block];
+  T buffer[kPackedRows];
+  for_each_mask(a, block, [&](int64 d, Mask rows) {
+    visit(d, rows, packed_values(a, block, d, rows, stored, buffer));
+    if (!a.is_coded(d)) stored += std::popcount(rows);
+  });
+}
+// Calls visit_coded(d, rows) instead for diagonals with tables.
 template <class T, class F, class G>
 [[gnu::always_inline]] inline void for_each_diagonal(const Mdia<T>& a, int64 block, const F& visit,
                                                      const G& visit_coded) {
-  const Mask* const masks = a.mask + block * a.diagonals;
-  const T* value = a.values + a.begin[block];
-  for (int64 first = 0; first < a.diagonals; first += kMaskRows) {
-    const int count = static_cast<int>(std::min(kMaskRows, a.diagonals - first));
-    for_each_row(nonzero_masks(masks + first, count), [&](int d) {
-      const Mask rows = masks[first + d];
-      if (a.is_coded(first + d)) return visit_coded(first + d, rows);
-      visit(first + d, rows, value);
-      value += std::popcount(rows);
-    });
-  }
-}
-// The same, where values in tables are looked up first.
-template <class T, class F>
-[[gnu::always_inline]] inline void for_each_diagonal(const Mdia<T>& a, int64 block, const F& visit) {
-  T buffer[kPackedRows];
-  for_each_diagonal(a, block, visit, [&](int64 d, Mask rows) {
-    visit(d, rows, packed_values<T>(a, block, d, rows, nullptr, buffer));
+  const T* stored = a.values + a.begin[block];
+  for_each_mask(a, block, [&](int64 d, Mask rows) {
+    if (a.is_coded(d)) return visit_coded(d, rows);
+    visit(d, rows, stored);
+    stored += std::popcount(rows);
   });
 }
 

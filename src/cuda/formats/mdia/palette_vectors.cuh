@@ -23,28 +23,36 @@ namespace {
 
 constexpr int kStaged = 64;  // diagonals that are examined together, two per lane
 
-// The diagonals of A that have more than one value.
+// A diagonal of A that has more than one value.
+struct OtherDiagonal {
+  std::int64_t offset;
+  Coding coding;
+  std::int64_t number;
+};
 struct ResidentOthers {
+  std::vector<OtherDiagonal> host;
   Array list;
-  int count;
   auto arrays() const { return std::tie(list); }
 };
 std::shared_ptr<ResidentOthers> resident_others(const Structure& structure) {
   return cached<ResidentOthers>(structure.cache(), "diagonals of several values", [&] {
     const std::vector<Coding> codings = codings_for(table_pointers(static_cast<const Indices&>(structure)));
-    std::vector<std::int32_t> others;
+    const std::vector<int64>& offsets = offsets_of(structure);
+    std::vector<OtherDiagonal> others;
     for (std::size_t d = 0; d < codings.size(); ++d) {
-      if (codings[d].bits != 0) others.push_back(static_cast<std::int32_t>(d));
+      if (codings[d].bits != 0) others.push_back({offsets[d], codings[d], static_cast<std::int64_t>(d)});
     }
-    return std::make_shared<ResidentOthers>(ResidentOthers{upload(others), static_cast<int>(others.size())});
+    const Array list = upload(others);
+    return std::make_shared<ResidentOthers>(ResidentOthers{std::move(others), list});
   });
 }
 
 template <class U>
 struct PaletteOperand {
   Mdia<U> a;
-  const std::int32_t* others;
-  int other_count;
+  int count;                    // of other diagonals
+  OtherDiagonal first;          // the first of them, often the main diagonal: kernels need not wait for its description
+  const OtherDiagonal* others;  // all of them
   bool conj;
 
   __device__ auto value(const U* at) const { return conjugate_if(conj, arithmetic(load(at))); }
@@ -55,33 +63,63 @@ __device__ const V* moved(const V* p, std::int64_t bytes) {
   return reinterpret_cast<const V*>(reinterpret_cast<const char*>(p) + bytes);
 }
 
-// Adds the products of those diagonals that have several values, for the blocks from `block` on. x: the element in the
-// column that is equal to the lane's first row.
-template <int Blocks, class U, class V>
-__device__ void add_others(const PaletteOperand<U>& m, int64 block, int lane, const V* x,
-                           Product<U, V> (&sum)[Blocks]) {
-  const Mdia<U>& a = m.a;
-  std::uint32_t stored[Blocks] = {};  // values of the block that were passed
-#pragma unroll 1
-  for (int o = 0; o < m.other_count; ++o) {
-    const std::int32_t d = m.others[o];
-    const Coding coding = a.codings[d];
-    const V* const in = moved(x, a.offsets[d] * static_cast<std::int64_t>(sizeof(V)));
+// The elements of the lane's rows on one of the other diagonals, for the blocks from `block` on.
+template <int Blocks, class U>
+struct OtherElements {
+  U value[Blocks];
+  std::uint32_t has = 0;  // a bit for each block
+
+  // stored: how many values of each block precede, of the diagonals that store them one by one.
+  __device__ OtherElements(const Mdia<U>& a, const OtherDiagonal& d, int64 block, int lane,
+                           std::uint32_t (&stored)[Blocks]) {
 #pragma unroll
     for (int k = 0; k < Blocks; ++k) {
-      if (block + k >= a.blocks()) break;
-      const Mask rows = a.mask[(block + k) * a.diagonals + d];
-      const U* at;
-      if (coding.is_stored()) {
-        at = a.values + a.begin[block + k] + stored[k] + __popc(rows & below(lane));
-        stored[k] += __popc(rows);
+      value[k] = U{};
+      if (block + k >= a.blocks()) continue;
+      const Mask rows = load(a.mask + (block + k) * a.diagonals + d.number);
+      const bool mine = rows >> lane & 1;
+      has |= static_cast<std::uint32_t>(mine) << k;
+      if (!d.coding.is_stored()) {
+        value[k] = load(a.values + a.in_table(d.coding, block + k, lane));
       } else {
-        at = a.values + a.in_table(coding, block + k, lane);
+        if (mine) value[k] = load_once(a.values + a.begin[block + k] + stored[k] + __popc(rows & below(lane)));
+        stored[k] += __popc(rows);
       }
-      if (rows >> lane & 1) sum[k] += multiply(m.value(at), load(in + k * kMaskRows));
     }
   }
-}
+
+  // x: the element in the column that is equal to the lane's first row.
+  template <class V>
+  __device__ void add(const PaletteOperand<U>& m, const OtherDiagonal& d, const V* x,
+                      Product<U, V> (&sum)[Blocks]) const {
+#pragma unroll
+    for (int k = 0; k < Blocks; ++k) {
+      if (has >> k & 1) {
+        sum[k] += multiply(conjugate_if(m.conj, arithmetic(value[k])), load(x + d.offset + k * kMaskRows));
+      }
+    }
+  }
+};
+
+// Those on the first of them, loaded early, and on all others.
+template <int Blocks, class U>
+struct AllOtherElements {
+  std::uint32_t stored[Blocks] = {};
+  OtherElements<Blocks, U> first;
+
+  __device__ AllOtherElements(const PaletteOperand<U>& m, int64 block, int lane)
+      : first(m.a, m.first, m.count > 0 ? block : m.a.blocks(), lane, stored) {}
+
+  template <class V>
+  __device__ void add(const PaletteOperand<U>& m, int64 block, int lane, const V* x, Product<U, V> (&sum)[Blocks]) {
+    first.add(m, m.first, x, sum);
+#pragma unroll 1
+    for (int o = 1; o < m.count; ++o) {
+      const OtherDiagonal d = m.others[o];
+      OtherElements<Blocks, U>(m.a, d, block, lane, stored).add(m, d, x, sum);
+    }
+  }
+};
 
 // ---- One block, the diagonals of a row as bits ------------------------------------------------------------------
 // Lane i gets bit i of the words of all lanes.
@@ -96,7 +134,7 @@ __device__ inline std::uint32_t transposed_bits(std::uint32_t word, int lane) {
 }
 
 template <class U, class V>
-__global__ void __launch_bounds__(256, sizeof(Product<U, V>) > 8 ? 6 : 8)
+__global__ void __launch_bounds__(256, 8)
     sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y, const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using W = decltype(arithmetic(U{}));
@@ -111,6 +149,7 @@ __global__ void __launch_bounds__(256, sizeof(Product<U, V>) > 8 ? 6 : 8)
   const int64 block = thread_index() / 32, row = kMaskRows * block + lane;
   const bool inside = block < a.blocks();
   const V* const in = x + row;
+  AllOtherElements<1, U> others(m, block, lane);
   T sum[1] = {};
   for (int64 base = 0; base < a.diagonals; base += kStaged) {
     std::uint32_t word[2];
@@ -156,7 +195,7 @@ __global__ void __launch_bounds__(256, sizeof(Product<U, V>) > 8 ? 6 : 8)
     }
   }
   if (!inside) return;
-  add_others(m, block, lane, in, sum);
+  others.add(m, block, lane, in, sum);
   if (row >= a.rows) return;
   if (update.plain) store_once(y.data + row * y.row, sum[0]);
   else update.one(y.data + row * y.row, sum[0]);
@@ -184,10 +223,11 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
   Masks* const rows_of = masks[threadIdx.x / 32];
   const Mdia<U>& a = m.a;
   const int lane = threadIdx.x % 32;
-  const Mask lower = below(lane);
+  const Mask lower = below(lane), bit = Mask{1} << lane;
   const int64 block = thread_index() / 32 * kTall, row = kMaskRows * block + lane;
   if (block >= a.blocks()) return;
   const V* const in = x + row;
+  AllOtherElements<kTall, U> others(m, block, lane);
   T sum[kTall] = {};
   for (int64 base = 0; base < a.diagonals; base += kStaged) {
     Masks mine[2];
@@ -250,16 +290,16 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
       V factor[kTall];
 #pragma unroll
       for (int k = 0; k < kTall; ++k) {
-        if (rows.of[k] >> lane & 1) factor[k] = load(moved(in, one.across) + k * kMaskRows);
+        if (rows.of[k] & bit) factor[k] = load(moved(in, one.across) + k * kMaskRows);
       }
 #pragma unroll
       for (int k = 0; k < kTall; ++k) {
-        if (rows.of[k] >> lane & 1) sum[k] += multiply(one.value, factor[k]);
+        if (rows.of[k] & bit) sum[k] += multiply(one.value, factor[k]);
       }
     }
     __syncwarp();
   }
-  add_others(m, block, lane, in, sum);
+  others.add(m, block, lane, in, sum);
 #pragma unroll
   for (int k = 0; k < kTall; ++k) {
     if (row + k * kMaskRows >= a.rows) return;
@@ -275,7 +315,9 @@ template <class U, class V>
 void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, Scalar beta, const Dense& y) {
   using T = Product<U, V>;
   const auto others = resident_others(*matrix.structure);
-  const PaletteOperand<U> m{Mdia<U>::of(matrix), others->list.template as<const std::int32_t>(), others->count, conj};
+  const auto count = static_cast<int>(others->host.size());
+  const PaletteOperand<U> m{Mdia<U>::of(matrix), count, count > 0 ? others->host.front() : OtherDiagonal{},
+                            others->list.template as<const OtherDiagonal>(), conj};
   const Update<T> update(alpha, beta);
   static const char* const forced = getenv("DIAGSPARSE_PALETTE_KERNEL");
   const bool tall = forced ? forced[0] == 't' : matrix.rows >= (sizeof(T) > 8 ? 4 : 1) * kTallRows;

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cases import EACH_DTYPE, VIEWS, to_device, to_host
+from formats import decode
 
 import diagsparse as ds
 
@@ -62,6 +63,7 @@ def test_no_bit_of_a_value_changes(device, dtype):
     sizes = np.diff(parts["table_indptr"])
     words = sum(0 if n < 2 else 1 if n == 2 else 2 if n < 5 else 4 if n < 17 else 8 for n in sizes)
     assert parts["codes"].shape == (10, words) and parts["block_indptr"][0] == sizes.sum()
+    assert np.array_equal(decode("mdia", parts, SHAPE), P.toarray(), equal_nan=True)
     again = ds.mdia_array(parts, shape=SHAPE, device=device)
     assert again.palette and same(again, P) and again.nbytes == A.nbytes
     assert not A.unpacked().palette and bits(A.unpacked().values) == bits(P.values)
@@ -147,7 +149,8 @@ def test_operations_without_the_palette(device):
     other = ds.mdia_array(painted(seed=1), device=device)
     for B, expected in (
         (A + P, P + P), (P + A, P + P), (A - other, P - other), (A * other, P * other), (A * A, P * P),
-        (A.multiply(np.arange(SHAPE[1])), P.multiply(np.arange(SHAPE[1]))), (A @ A.T, P @ P.T), (A.T @ other, P.T @ other),
+        (A.multiply(np.arange(SHAPE[1])), P.multiply(np.arange(SHAPE[1]))), (A @ A.T, P @ P.T),
+        (A.T @ other, P.T @ other),
         (A.tocsr(), P.tocsr()), (A.todia(), P.todia()), (A + sp.eye_array(*SHAPE), P + sp.eye_array(*SHAPE)),
         (A**2, P**2), (A.astype("float32"), P.astype("float32")),
     ):  # fmt: skip

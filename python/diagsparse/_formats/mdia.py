@@ -48,7 +48,7 @@ class Mdia(Mirrored, OwnProducts):
         return [cells.Drawn(k, cells.color_of(d), k not in stored) for d, k in enumerate(both)]
 
     def description(self, a: SparseArray) -> str:
-        words = [display.diagonals(a.offsets), a.symmetry, "palette" if a.palette else None]
+        words = [display.diagonals(a.offsets), a.symmetry, "palette" if a._matrix.palette else None]
         return "".join(f"{word}, " for word in words if word)
 
     def index_type(self, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:

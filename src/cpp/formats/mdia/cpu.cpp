@@ -168,7 +168,8 @@ Fault fault_in_masks(const Structure& structure) {
   return {};
 }
 
-// The main diagonal has the lowest offset, so its table is the first one, or its values are the first ones of each block.
+// The main diagonal has the lowest offset, so its table is the first one, or its values are the first ones of each
+// block.
 bool masked_diagonal_is_real(const Matrix& m) {
   const auto a = Mdia<char>::over(*m.structure, nullptr);
   if (a.diagonals == 0 || a.offsets[0] != 0) return true;

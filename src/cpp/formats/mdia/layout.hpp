@@ -24,8 +24,8 @@
 //     | .  .  5  . |             values       = [ 1 5   7   9 ]
 //     | .  .  .  1 |
 //
-// The table of diagonal d is values[table_indptr[d] : table_indptr[d + 1]]. If it has 1, 2, up to 4, 16 or 256 values, a
-// code has w = 0, 1, 2, 4 or 8 bits. The codes of a block are rows of 32-bit words, w for each diagonal: bits w i to
+// The table of diagonal d is values[table_indptr[d] : table_indptr[d + 1]]. If it has 1, 2, up to 4, 16 or 256 values,
+// a code has w = 0, 1, 2, 4 or 8 bits. The codes of a block are rows of 32-bit words, w for each diagonal: bits w i to
 // w i + w - 1 of those of a diagonal are the code of row i. Codes of rows that are not stored are valid, too. If the
 // table is empty, the values of the diagonal are stored one by one as above, after all tables.
 // Additional arrays: table_indptr: int64 (D + 1), codes: uint32 (ceil(m / 32), W), where W is the sum of all w.

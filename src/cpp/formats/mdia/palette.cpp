@@ -22,7 +22,8 @@ void sort_values(std::vector<char>& values, DType dtype) {
 }
 
 // Without the palette's arrays, and with others in their place.
-std::shared_ptr<Indices> with_arrays(const Indices& structure, Array begin, const std::vector<Part>& palette, int64 count) {
+std::shared_ptr<Indices> with_arrays(const Indices& structure, Array begin, const std::vector<Part>& palette,
+                                     int64 count) {
   std::vector<Part> arrays;
   for (const char* name : {"offsets", "mask"}) arrays.emplace_back(name, structure.at(name));
   arrays.emplace_back("block_indptr", std::move(begin));

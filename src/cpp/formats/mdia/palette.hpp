@@ -15,7 +15,8 @@ constexpr int code_bits(int64 colors) {
 // sorted by these bits, so that they do not depend on the device.
 template <int Bytes>
 struct ValueBits {
-  using Word = std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>;
+  using Word =
+      std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, std::uint64_t>>;
   static constexpr int count = Bytes / static_cast<int>(sizeof(Word));
   Word words[count];
 

@@ -64,7 +64,8 @@ template <class T, class F, class G>
   });
 }
 
-// Looks up the values of all rows of a block on a diagonal with a table; rows that are not stored get any of its values.
+// Looks up the values of all rows of a block on a diagonal with a table; rows that are not stored get any of its
+// values.
 template <class V, class U>
 [[gnu::always_inline]] inline void look_up(const Mdia<U>& a, int64 block, int64 d, V* out) {
   const Coding& coding = a.codings[d];

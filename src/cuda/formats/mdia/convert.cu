@@ -15,8 +15,8 @@ namespace cuda::mdia {
 namespace {
 
 // ---- A warp processes a block of rows, and its lanes the diagonals ------------------------------------------
-// in_block[b]: the bits of block b on diagonals whose values are stored one by one (codings may be null); on_diagonal is
-// increased by those of this diagonal (-1: of none).
+// in_block[b]: the bits of block b on diagonals whose values are stored one by one (codings may be null); on_diagonal
+// is increased by those of this diagonal (-1: of none).
 __global__ void __launch_bounds__(kBlock)
     count_bits(const Mask* mask, int64 blocks, int64 diagonals, const Coding* codings, int64 diagonal,
                std::int64_t* in_block, unsigned long long* on_diagonal) {
@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 // positions[b, d]: the bits of block b on the diagonals before d whose values are stored one by one.
-__global__ void __launch_bounds__(kBlock) find_positions(const Mask* mask, int64 blocks, int64 diagonals,
-                                                         const Coding* codings, std::uint32_t* positions) {
+__global__ void __launch_bounds__(kBlock)
+    find_positions(const Mask* mask, int64 blocks, int64 diagonals, const Coding* codings, std::uint32_t* positions) {
   const int64 b = thread_index() / 32;
   if (b >= blocks) return;
   const int lane = threadIdx.x % 32;

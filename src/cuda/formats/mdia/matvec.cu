@@ -116,19 +116,23 @@ class Transposed {
   int64 block_;
 };
 
-// For palettes: each lane looks up the element of its row.
+// For palettes: the one value of a diagonal is listed; if it has several, each lane looks up that of its row.
 template <class U>
 class ByElement {
+  using Value = decltype(arithmetic(U{}));
+
  public:
   static constexpr bool in_order = false;
   struct alignas(16) Listed {
     std::int64_t step, ahead;  // ahead: from the row of op(A) to the row in which A stores the element
+    Value one;
     Mask rows;
-    std::int32_t number;
+    std::int32_t number;  // negative if the diagonal has one value
     bool conj;
 
     __device__ int64 across() const { return step; }
-    __device__ auto value(const ByElement& here, Mask) const {
+    __device__ Value value(const ByElement& here, Mask) const {
+      if (number < 0) return one;
       const int64 row = kMaskRows * here.block_ + threadIdx.x % 32 + ahead;
       return conjugate_if(conj, arithmetic(here.a_.a.stored_value(number, row)));
     }
@@ -140,8 +144,14 @@ class ByElement {
   __device__ Listed examine(int64 base, int lane, int64 row_bytes) {
     if (base + lane >= a_.count) return {};
     const MaskedDiagonal d = a_.diagonal[base + lane];
-    return {d.offset * row_bytes, d.is_transposed ? d.offset : 0, a_.a.mask(d, kMaskRows * block_), d.number,
-            d.conjugated};
+    const Mask rows = a_.a.mask(d, kMaskRows * block_);
+    Listed mine{d.offset * row_bytes, d.is_transposed ? d.offset : 0, {}, rows, d.number, d.conjugated};
+    const Coding coding = a_.a.a.codings[d.number];
+    if (coding.bits == 0) {
+      mine.one = conjugate_if(d.conjugated, arithmetic(load(a_.a.a.values + coding.table)));
+      mine.number = -1;
+    }
+    return mine;
   }
 
  private:

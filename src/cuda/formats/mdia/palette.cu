@@ -73,8 +73,8 @@ __global__ void __launch_bounds__(kBlock)
 
 // In both kernels, a warp processes a block of rows, and a lane a row.
 template <class B>
-__global__ void __launch_bounds__(kBlock) write_codes(const Mdia<B> a, const Mdia<B> coded,
-                                                      const std::int64_t* table_indptr, std::uint32_t* codes, B* out) {
+__global__ void __launch_bounds__(kBlock)
+    write_codes(const Mdia<B> a, const Mdia<B> coded, const std::int64_t* table_indptr, std::uint32_t* codes, B* out) {
   const int64 block = thread_index() / 32;
   if (block >= a.blocks()) return;
   const int lane = threadIdx.x % 32;
@@ -163,10 +163,13 @@ using namespace cuda;
 using namespace cuda::mdia;
 
 Array codings_of(const Structure& structure) {
-  return cached<ResidentCodings>(structure.cache(), "codings", [&] {
-           const auto host = codings_for(table_pointers(static_cast<const Indices&>(structure)));
-           return std::make_shared<ResidentCodings>(ResidentCodings{upload(host)});
-         })->list;
+  return cached<ResidentCodings>(structure.cache(), "codings",
+                                 [&] {
+                                   const auto host =
+                                       codings_for(table_pointers(static_cast<const Indices&>(structure)));
+                                   return std::make_shared<ResidentCodings>(ResidentCodings{upload(host)});
+                                 })
+      ->list;
 }
 
 std::vector<DistinctValues> distinct_values(const Matrix& m) {

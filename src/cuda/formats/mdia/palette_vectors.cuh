@@ -1,4 +1,5 @@
-// y = alpha op(A) x + beta y for a matrix with a palette, read in the order in which it is stored, and a vector whose elements are contiguous.
+// y = alpha op(A) x + beta y for a matrix with a palette, read in the order in which it is stored, and a vector whose
+// elements are contiguous.
 //
 //   A: m x n masked diagonals (formats/mdia/layout.hpp).  x: n.  y: m.
 //
@@ -6,7 +7,8 @@
 //
 // `sum_bits`: a warp processes a block of 32 rows. Each lane loads the mask of a diagonal. The warp transposes these 32
 //     words, so that each lane has the diagonals of its row as bits, and walks those that are set.
-// `sum_tall`: a warp processes four blocks. Each lane loads the four masks of a diagonal. Diagonals that have all of the
+// `sum_tall`: a warp processes four blocks. Each lane loads the four masks of a diagonal. Diagonals that have all of
+// the
 //     rows are listed apart, because they need no masks; then each lane processes four rows, 32 apart.
 //
 // Both then add the other diagonals, one after another. The second kernel executes fewer instructions, but has fewer
@@ -14,112 +16,13 @@
 #pragma once
 
 #include "device/dense.cuh"
-#include "formats/mdia/masks.cuh"
-#include "formats/mdia/palette.hpp"
+#include "formats/mdia/palette_operand.cuh"
 
 namespace diagsparse::cuda::mdia {
 
 namespace {
 
 constexpr int kStaged = 64;  // diagonals that are examined together, two per lane
-
-// A diagonal of A that has more than one value.
-struct OtherDiagonal {
-  std::int64_t offset;
-  Coding coding;
-  std::int64_t number;
-};
-struct ResidentOthers {
-  std::vector<OtherDiagonal> host;
-  Array list;
-  auto arrays() const { return std::tie(list); }
-};
-std::shared_ptr<ResidentOthers> resident_others(const Structure& structure) {
-  return cached<ResidentOthers>(structure.cache(), "diagonals of several values", [&] {
-    const std::vector<Coding> codings = codings_for(table_pointers(static_cast<const Indices&>(structure)));
-    const std::vector<int64>& offsets = offsets_of(structure);
-    std::vector<OtherDiagonal> others;
-    for (std::size_t d = 0; d < codings.size(); ++d) {
-      if (codings[d].bits != 0) others.push_back({offsets[d], codings[d], static_cast<std::int64_t>(d)});
-    }
-    const Array list = upload(others);
-    return std::make_shared<ResidentOthers>(ResidentOthers{std::move(others), list});
-  });
-}
-
-template <class U>
-struct PaletteOperand {
-  Mdia<U> a;
-  int count;                    // of other diagonals
-  OtherDiagonal first;          // the first of them, often the main diagonal: kernels need not wait for its description
-  const OtherDiagonal* others;  // all of them
-  bool conj;
-
-  __device__ auto value(const U* at) const { return conjugate_if(conj, arithmetic(load(at))); }
-};
-
-template <class V>
-__device__ const V* moved(const V* p, std::int64_t bytes) {
-  return reinterpret_cast<const V*>(reinterpret_cast<const char*>(p) + bytes);
-}
-
-// The elements of the lane's rows on one of the other diagonals, for the blocks from `block` on.
-template <int Blocks, class U>
-struct OtherElements {
-  U value[Blocks];
-  std::uint32_t has = 0;  // a bit for each block
-
-  // stored: how many values of each block precede, of the diagonals that store them one by one.
-  __device__ OtherElements(const Mdia<U>& a, const OtherDiagonal& d, int64 block, int lane,
-                           std::uint32_t (&stored)[Blocks]) {
-#pragma unroll
-    for (int k = 0; k < Blocks; ++k) {
-      value[k] = U{};
-      if (block + k >= a.blocks()) continue;
-      const Mask rows = load(a.mask + (block + k) * a.diagonals + d.number);
-      const bool mine = rows >> lane & 1;
-      has |= static_cast<std::uint32_t>(mine) << k;
-      if (!d.coding.is_stored()) {
-        value[k] = load(a.values + a.in_table(d.coding, block + k, lane));
-      } else {
-        if (mine) value[k] = load_once(a.values + a.begin[block + k] + stored[k] + __popc(rows & below(lane)));
-        stored[k] += __popc(rows);
-      }
-    }
-  }
-
-  // x: the element in the column that is equal to the lane's first row.
-  template <class V>
-  __device__ void add(const PaletteOperand<U>& m, const OtherDiagonal& d, const V* x,
-                      Product<U, V> (&sum)[Blocks]) const {
-#pragma unroll
-    for (int k = 0; k < Blocks; ++k) {
-      if (has >> k & 1) {
-        sum[k] += multiply(conjugate_if(m.conj, arithmetic(value[k])), load(x + d.offset + k * kMaskRows));
-      }
-    }
-  }
-};
-
-// Those on the first of them, loaded early, and on all others.
-template <int Blocks, class U>
-struct AllOtherElements {
-  std::uint32_t stored[Blocks] = {};
-  OtherElements<Blocks, U> first;
-
-  __device__ AllOtherElements(const PaletteOperand<U>& m, int64 block, int lane)
-      : first(m.a, m.first, m.count > 0 ? block : m.a.blocks(), lane, stored) {}
-
-  template <class V>
-  __device__ void add(const PaletteOperand<U>& m, int64 block, int lane, const V* x, Product<U, V> (&sum)[Blocks]) {
-    first.add(m, m.first, x, sum);
-#pragma unroll 1
-    for (int o = 1; o < m.count; ++o) {
-      const OtherDiagonal d = m.others[o];
-      OtherElements<Blocks, U>(m.a, d, block, lane, stored).add(m, d, x, sum);
-    }
-  }
-};
 
 // ---- One block, the diagonals of a row as bits ------------------------------------------------------------------
 // Lane i gets bit i of the words of all lanes.
@@ -135,7 +38,8 @@ __device__ inline std::uint32_t transposed_bits(std::uint32_t word, int lane) {
 
 template <class U, class V>
 __global__ void __launch_bounds__(256, 8)
-    sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y, const __grid_constant__ Update<Product<U, V>> update) {
+    sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y,
+             const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using W = decltype(arithmetic(U{}));
   struct alignas(16) Entry {
@@ -165,7 +69,8 @@ __global__ void __launch_bounds__(256, 8)
       if (d < a.diagonals) {
         const Coding coding = a.codings[d];
         alone = coding.bits == 0;
-        if (alone) table[threadIdx.x] = {a.offsets[d] * static_cast<std::int64_t>(sizeof(V)), m.value(a.values + coding.table)};
+        if (alone)
+          table[threadIdx.x] = {a.offsets[d] * static_cast<std::int64_t>(sizeof(V)), m.value(a.values + coding.table)};
       }
       const std::uint32_t all = __ballot_sync(~0u, alone);
       if (lane == 0) single[threadIdx.x / 32] = all;
@@ -207,7 +112,8 @@ constexpr int kTallThreads = 128;
 
 template <class U, class V>
 __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 8)
-    sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y, const __grid_constant__ Update<Product<U, V>> update) {
+    sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y,
+             const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using W = decltype(arithmetic(U{}));
   struct alignas(16) Entry {
@@ -309,7 +215,8 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
   }
 }
 
-constexpr int64 kTallRows = int64{1} << 22;  // rows from which `sum_tall` is faster; for complex sums four times as many
+constexpr int64 kTallRows =
+    int64{1} << 22;  // rows from which `sum_tall` is faster; for complex sums four times as many
 
 template <class U, class V>
 void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, Scalar beta, const Dense& y) {

@@ -157,14 +157,14 @@ def test_operations_without_the_palette(device):
         assert same(B, expected)
     assert np.array_equal(A.toarray(), P.toarray()) and A.sum() == P.sum() and A.trace() == P.trace()
     assert A.count_nonzero() == P.count_nonzero() and ds.norm(A) == ds.norm(P) and A.nnz == P.nnz
-    assert np.array_equal(A.diagonal(32), P.diagonal(32)) and A.max() == P.max() and A.fill == P.fill
+    assert np.array_equal(A.diagonal(32), P.diagonal(32)) and A.fill == P.fill
     assert (A != P).nnz == 0 and np.array_equal(A.sum(axis=0), P.sum(axis=0))
     plan = ds.plan_matmul(A, other.T)
     assert same(plan(P, other.T), P @ other.T)  # a plan does not depend on palettes
     assert same(plan(A, other.T, out=plan()), P @ other.T)
     assert same(ds.matmul(A, other.T, A @ A.T, beta=2), ds.matmul(P, other.T, P @ P.T, beta=2))
     if device == "cpu":
-        assert same(A.sqrt(), P.sqrt()) and same(A.real, P.real)
+        assert same(A.sqrt(), P.sqrt()) and same(A.real, P.real) and A.max() == P.max()
         assert A[3, 3] == P[3, 3] and same(A[10:90, 20:], P[10:90, 20:])
         assert "palette" in A._repr_html_() and "palette" in repr(A)
 

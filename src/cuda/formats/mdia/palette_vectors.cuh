@@ -8,11 +8,10 @@
 // `sum_bits`: a warp processes a block of 32 rows. Each lane loads the mask of a diagonal. The warp transposes these 32
 //     words, so that each lane has the diagonals of its row as bits, and walks those that are set.
 // `sum_tall`: a warp processes four blocks. Each lane loads the four masks of a diagonal. Diagonals that have all of
-// the
-//     rows are listed apart, because they need no masks; then each lane processes four rows, 32 apart.
+//     these rows are listed apart, because they need no masks; then each lane processes four rows, 32 apart.
 //
 // Both then add the other diagonals, one after another. The second kernel executes fewer instructions, but has fewer
-// warps. H200, float64, Heisenberg chains: TIMES
+// warps.
 #pragma once
 
 #include "device/dense.cuh"
@@ -226,8 +225,7 @@ void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, 
   const PaletteOperand<U> m{Mdia<U>::of(matrix), count, count > 0 ? others->host.front() : OtherDiagonal{},
                             others->list.template as<const OtherDiagonal>(), conj};
   const Update<T> update(alpha, beta);
-  static const char* const forced = getenv("DIAGSPARSE_PALETTE_KERNEL");
-  const bool tall = forced ? forced[0] == 't' : matrix.rows >= (sizeof(T) > 8 ? 4 : 1) * kTallRows;
+  const bool tall = matrix.rows >= (sizeof(T) > 8 ? 4 : 1) * kTallRows;
   if (tall) {
     const int64 warps = ceil_div(m.a.blocks(), kTall);
     launch("mdia palette, four blocks", sum_tall<U, V>, dim3(static_cast<unsigned>(ceil_div(warps, kTallThreads / 32))),

@@ -60,7 +60,7 @@ constexpr Mask rows_within(int64 rows, int64 cols, int64 offset, int64 row) {
 }
 
 // How the values of a diagonal are stored.
-struct Coding {
+struct alignas(16) Coding {
   std::int64_t table;  // position of its table among the values
   std::uint32_t word;  // of a block's codes, the first one of the diagonal
   std::int32_t bits;   // of a code; negative if the values are stored one by one

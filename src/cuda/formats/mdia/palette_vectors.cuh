@@ -35,71 +35,78 @@ __device__ inline std::uint32_t transposed_bits(std::uint32_t word, int lane) {
   return word;
 }
 
+// What a lane lists of a diagonal that has one value.
+template <class W>
+struct alignas(16) OneValue {
+  std::int64_t across;  // from the row to the element of x, in bytes
+  W value;
+};
+
 template <class U, class V>
 __global__ void __launch_bounds__(256, 8)
     sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y,
              const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  using W = decltype(arithmetic(U{}));
-  struct alignas(16) Entry {
-    std::int64_t across;
-    W value;
-  };
-  __shared__ Entry table[kStaged];
+  using One = OneValue<decltype(arithmetic(U{}))>;
+  __shared__ One table[kStaged];
   __shared__ std::uint32_t single[2];
   const Mdia<U>& a = m.a;
   const int lane = threadIdx.x % 32;
   const int64 block = thread_index() / 32, row = kMaskRows * block + lane;
   const bool inside = block < a.blocks();
   const V* const in = x + row;
-  AllOtherElements<1, U> others(m, block, lane);
+  OtherElements<1, U> first(a, m.first, inside && m.count > 0 ? block : a.blocks(), lane);
   T sum[1] = {};
-  for (int64 base = 0; base < a.diagonals; base += kStaged) {
+  const int last = (m.diagonals - 1) / kStaged * kStaged;
+  for (int base = last; base >= 0; base -= kStaged) {
     std::uint32_t word[2];
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      const int64 d = base + 32 * j + lane;
-      word[j] = inside && d < a.diagonals ? __ldcs(a.mask + block * a.diagonals + d) : 0;
+      const int rank = base + 32 * j + lane;
+      word[j] = inside && rank < m.diagonals ? __ldcs(a.mask + block * a.diagonals + m.number(rank)) : 0;
     }
-    if (base > 0) __syncthreads();
+    if (base < last) __syncthreads();
     if (threadIdx.x < kStaged) {
-      const int64 d = base + threadIdx.x;
       bool alone = false;
-      if (d < a.diagonals) {
+      const int rank = base + static_cast<int>(threadIdx.x);
+      if (rank < m.diagonals) {
+        const int d = m.number(rank);
         const Coding coding = a.codings[d];
         alone = coding.bits == 0;
-        if (alone)
-          table[threadIdx.x] = {a.offsets[d] * static_cast<std::int64_t>(sizeof(V)), m.value(a.values + coding.table)};
+        const std::int64_t across = a.offsets[d] * static_cast<std::int64_t>(sizeof(V));
+        if (alone) table[threadIdx.x] = {across, m.value(a.values + coding.table)};
       }
       const std::uint32_t all = __ballot_sync(~0u, alone);
       if (lane == 0) single[threadIdx.x / 32] = all;
     }
+    if (base == last && inside) first.load_values(a, m.first, m.count > 0 ? block : a.blocks(), lane, {});
     __syncthreads();
 #pragma unroll
     for (int j = 1; j >= 0; --j) {
-      if (base + 32 * j >= a.diagonals) continue;
+      if (base + 32 * j >= m.diagonals) continue;
+      const One* const here = table + 32 * j;
       std::uint32_t left = transposed_bits(word[j], lane) & single[j];
 #pragma unroll 1
       while (left != 0) {
         const int d = 31 - __clz(left);
         left ^= 1u << d;
-        const Entry first = table[32 * j + d];
-        const V factor = load(moved(in, first.across));
+        const One one = here[d];
+        const V factor = load(moved(in, one.across));
         if (left != 0) {
           const int e = 31 - __clz(left);
           left ^= 1u << e;
-          const Entry second = table[32 * j + e];
-          const V next = load(moved(in, second.across));
-          sum[0] += multiply(first.value, factor);
-          sum[0] += multiply(second.value, next);
+          const One other = here[e];
+          const V next = load(moved(in, other.across));
+          sum[0] += multiply(one.value, factor);
+          sum[0] += multiply(other.value, next);
         } else {
-          sum[0] += multiply(first.value, factor);
+          sum[0] += multiply(one.value, factor);
         }
       }
     }
   }
   if (!inside) return;
-  others.add(m, block, lane, in, sum);
+  add_others(m, first, block, lane, in, sum);
   if (row >= a.rows) return;
   if (update.plain) store_once(y.data + row * y.row, sum[0]);
   else update.one(y.data + row * y.row, sum[0]);
@@ -110,21 +117,17 @@ constexpr int kTall = 4;
 constexpr int kTallThreads = 128;
 
 template <class U, class V>
-__global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 8)
+__global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 7)
     sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y,
              const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  using W = decltype(arithmetic(U{}));
-  struct alignas(16) Entry {
-    std::int64_t across;
-    W value;
-  };
+  using One = OneValue<decltype(arithmetic(U{}))>;
   struct alignas(16) Masks {
     Mask of[kTall];
   };
-  __shared__ Entry entries[kTallThreads / 32][kStaged];
+  __shared__ One entries[kTallThreads / 32][kStaged];
   __shared__ Masks masks[kTallThreads / 32][kStaged];
-  Entry* const list = entries[threadIdx.x / 32];
+  One* const list = entries[threadIdx.x / 32];
   Masks* const rows_of = masks[threadIdx.x / 32];
   const Mdia<U>& a = m.a;
   const int lane = threadIdx.x % 32;
@@ -132,27 +135,32 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
   const int64 block = thread_index() / 32 * kTall, row = kMaskRows * block + lane;
   if (block >= a.blocks()) return;
   const V* const in = x + row;
-  AllOtherElements<kTall, U> others(m, block, lane);
+  OtherElements<kTall, U> first(a, m.first, m.count > 0 ? block : a.blocks(), lane);
   T sum[kTall] = {};
-  for (int64 base = 0; base < a.diagonals; base += kStaged) {
+  const int last = (m.diagonals - 1) / kStaged * kStaged;
+  for (int base = last; base >= 0; base -= kStaged) {
     Masks mine[2];
-    Entry entry[2];
+    Coding coding[2];
+    std::int64_t offset[2];
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const int rank = base + 32 * j + lane, d = m.number(rank);
+      const bool exists = rank < m.diagonals;
+      coding[j] = exists ? a.codings[d] : Coding{0, 0, -1};
+      offset[j] = exists ? a.offsets[d] : 0;
+#pragma unroll
+      for (int k = 0; k < kTall; ++k) {
+        const bool stores = exists && block + k < a.blocks();
+        mine[j].of[k] = stores ? __ldcs(a.mask + (block * a.diagonals + d) + k * a.diagonals) : 0;
+      }
+    }
+    One one[2];
     bool full[2], part[2];
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      const int64 d = base + 32 * j + lane;
+      const bool alone = coding[j].bits == 0;
+      if (alone) one[j] = {offset[j] * static_cast<std::int64_t>(sizeof(V)), m.value(a.values + coding[j].table)};
       Mask any = 0, all = kAllRows;
-#pragma unroll
-      for (int k = 0; k < kTall; ++k) {
-        const bool exists = d < a.diagonals && block + k < a.blocks();
-        mine[j].of[k] = exists ? __ldcs(a.mask + (block + k) * a.diagonals + d) : 0;
-      }
-      bool alone = false;
-      if (d < a.diagonals) {
-        const Coding coding = a.codings[d];
-        alone = coding.bits == 0;
-        if (alone) entry[j] = {a.offsets[d] * static_cast<std::int64_t>(sizeof(V)), m.value(a.values + coding.table)};
-      }
 #pragma unroll
       for (int k = 0; k < kTall; ++k) any |= mine[j].of[k], all &= mine[j].of[k];
       full[j] = alone && all == kAllRows;
@@ -165,50 +173,53 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
     for (int j = 0; j < 2; ++j) {
       const int before_full = (j ? __popc(full_0) : 0) + __popc((j ? full_1 : full_0) & lower);
       const int before_part = (j ? __popc(part_0) : 0) + __popc((j ? part_1 : part_0) & lower);
-      if (full[j]) list[before_full] = entry[j];
-      if (part[j]) list[full_count + before_part] = entry[j], rows_of[full_count + before_part] = mine[j];
+      if (full[j]) list[before_full] = one[j];
+      if (part[j]) list[full_count + before_part] = one[j], rows_of[full_count + before_part] = mine[j];
     }
+    if (base == last) first.load_values(a, m.first, m.count > 0 ? block : a.blocks(), lane, {});
     __syncwarp();
     int at = 0;
 #pragma unroll 1
     for (; at + 2 <= full_count; at += 2) {
-      const Entry first = list[at], second = list[at + 1];
+      const One one_value = list[at], other = list[at + 1];
       V factor[2][kTall];
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) factor[0][k] = load(moved(in, first.across) + k * kMaskRows);
+      for (int k = 0; k < kTall; ++k) factor[0][k] = load(moved(in, one_value.across) + k * kMaskRows);
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) factor[1][k] = load(moved(in, second.across) + k * kMaskRows);
+      for (int k = 0; k < kTall; ++k) factor[1][k] = load(moved(in, other.across) + k * kMaskRows);
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) sum[k] += multiply(first.value, factor[0][k]);
+      for (int k = 0; k < kTall; ++k) sum[k] += multiply(one_value.value, factor[0][k]);
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) sum[k] += multiply(second.value, factor[1][k]);
+      for (int k = 0; k < kTall; ++k) sum[k] += multiply(other.value, factor[1][k]);
     }
     if (at < full_count) {
-      const Entry one = list[at];
+      const One one_value = list[at];
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) sum[k] += multiply(one.value, load(moved(in, one.across) + k * kMaskRows));
+      for (int k = 0; k < kTall; ++k) {
+        sum[k] += multiply(one_value.value, load(moved(in, one_value.across) + k * kMaskRows));
+      }
     }
 #pragma unroll 1
     for (at = full_count; at < count; ++at) {
-      const Entry one = list[at];
+      const One one_value = list[at];
       const Masks rows = rows_of[at];
       V factor[kTall];
 #pragma unroll
       for (int k = 0; k < kTall; ++k) {
-        if (rows.of[k] & bit) factor[k] = load(moved(in, one.across) + k * kMaskRows);
+        if (rows.of[k] & bit) factor[k] = load(moved(in, one_value.across) + k * kMaskRows);
       }
 #pragma unroll
       for (int k = 0; k < kTall; ++k) {
-        if (rows.of[k] & bit) sum[k] += multiply(one.value, factor[k]);
+        if (rows.of[k] & bit) sum[k] += multiply(one_value.value, factor[k]);
       }
     }
     __syncwarp();
   }
-  others.add(m, block, lane, in, sum);
+  add_others(m, first, block, lane, in, sum);
 #pragma unroll
   for (int k = 0; k < kTall; ++k) {
     if (row + k * kMaskRows >= a.rows) return;
-    T* const to = y.data + (row + k * kMaskRows) * y.row;
+    T* const to = y.data + row * y.row + k * kMaskRows * y.row;
     if (update.plain) store_once(to, sum[k]);
     else update.one(to, sum[k]);
   }
@@ -222,9 +233,19 @@ void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, 
   using T = Product<U, V>;
   const auto others = resident_others(*matrix.structure);
   const auto count = static_cast<int>(others->host.size());
-  const PaletteOperand<U> m{Mdia<U>::of(matrix), count, count > 0 ? others->host.front() : OtherDiagonal{},
-                            others->list.template as<const OtherDiagonal>(), conj};
+  const std::vector<int64>& offsets = offsets_of(*matrix.structure);
+  const int64 above = std::ranges::lower_bound(offsets, 0) - offsets.begin();
+  const auto diagonals = static_cast<int>(offsets.size());  // fewer than 2^27
+  const int middle = std::min(static_cast<int>(above), diagonals - 1);
+  const PaletteOperand<U> m{Mdia<U>::of(matrix),
+                            diagonals,
+                            middle,
+                            count,
+                            count > 0 ? others->host.front() : OtherDiagonal{},
+                            others->list.template as<const OtherDiagonal>(),
+                            conj};
   const Update<T> update(alpha, beta);
+
   const bool tall = matrix.rows >= (sizeof(T) > 8 ? 4 : 1) * kTallRows;
   if (tall) {
     const int64 warps = ceil_div(m.a.blocks(), kTall);

@@ -36,3 +36,34 @@ def like(dense, format, count, seed=3):
     factors = np.random.default_rng(seed).uniform(0.5, 2, (count, *A.values.shape))
     batch = ds.batch_array((A.values * factors).astype(dense.dtype), A)
     return batch, [member.toarray() for member in batch]
+
+
+# ---- systems of `ds.solve` ------------------------------------------------------------------------------------------
+ROUNDING = {"float32": 1000 * 2.0**-23, "complex64": 1000 * 2.0**-23, "float64": 1000 * 2.0**-52,
+            "complex128": 1000 * 2.0**-52}  # fmt: skip
+
+
+def backward_error(dense, x, b):
+    """Return the largest backward error of the columns, computed in long doubles."""
+    dense, x, b = (np.asarray(one, np.result_type(one.dtype, np.longdouble)) for one in (dense, x, b))
+    x, b = (one[:, np.newaxis] if one.ndim == 1 else one for one in (x, b))
+    size = abs(dense).sum(axis=1).max(initial=0) * abs(x).max(axis=0, initial=0) + abs(b).max(axis=0, initial=0)
+    return float((abs(b - dense @ x).max(axis=0, initial=0) / np.where(size == 0, 1, size)).max(initial=0))
+
+
+def scattered(n, each=3):
+    """Return a matrix with random positions, whose factors fill up, and with a dominant main diagonal."""
+    random = sp.random_array((n, n), density=each / n, rng=np.random.default_rng(0))
+    return sp.csr_array(random + 4 * sp.eye_array(n))
+
+
+#: a matrix for each method that `ds.solve` chooses by itself
+SOLVED_BY = {
+    "diagonal": sp.diags_array([np.arange(1.0, 41)], offsets=[0]),
+    "tridiagonal": ds.gallery.tridiagonal(200),
+    "banded": ds.gallery.banded(300, 8, 8, seed=0) + 4 * sp.eye_array(300),
+    "dense": sp.csr_array(np.random.default_rng(0).standard_normal((30, 30)) + 8 * np.eye(30)),
+    "superlu": ds.gallery.diffusion((20, 20)),
+    "multigrid": ds.gallery.diffusion((150, 160)),
+    "ilu": scattered(1500),
+}

@@ -75,7 +75,7 @@ def of_module(match):
     if getattr(ds, match[1], module) is module:
         shown_already = ", ".join(name for name in ds.__all__ if home(name) == f"{match[1]}.{name}")
         return directives(f".. automodule:: {module.__name__}", "   :members:", f"   :exclude-members: {shown_already}")
-    named = {name: vars(module)[name] for name in module.__all__ if name not in ds.__all__}
+    named = {name: getattr(module, name) for name in module.__all__ if name not in ds.__all__}
     return "\n".join(entry(f"{module.__name__}.{name}", thing, members(thing)) for name, thing in named.items())
 
 

@@ -20,12 +20,15 @@ from ._matrix.construct import first_format
 from ._matrix.operands import is_sparse
 from ._matrix.registry import COMMON, FORMATS, format_named, storing_16_bits
 from ._matrix.sparse_array import SparseArray
+from ._products.batches import batch_array
+from ._products.interleaved import interleaved_batch
 from ._solving.ranking import MethodCandidate
 from ._solving.recommendation import MethodRecommendation, recommended
 from ._study.titles import TITLES
 
 __all__ = ["MethodCandidate", "MethodRecommendation", "Recommendation", "array", "recommend"]
 
+_BATCHES = (batch_array, interleaved_batch)
 OPS = tuple(TITLES)  #: the operations that formats are recommended for
 _PRODUCTS, _LAST = 1000, 1 << 53
 
@@ -65,7 +68,7 @@ def recommend(
 
     Parameters
     ----------
-    A : sparse matrix (of diagsparse, SciPy or CuPy) or dense 2-D array, shape (m, n)
+    A : sparse matrix (of diagsparse, SciPy or CuPy) or dense 2-D array, shape (m, n); for "solve" also a batch
         Integers and bools count as float64. Explicit zeros count like other entries.
     op : {"matvec", "matmul", "solve"}
         The operation: y = A x; or C = A A or A x = b, which need a square matrix. For "solve", methods are compared
@@ -143,9 +146,11 @@ def recommend(
                    "reorder": reorder, "max_bytes": max_bytes is not None}  # fmt: skip
         if given_options := [name for name, given in options.items() if given]:
             raise ValueError(f'recommend: {", ".join(given_options)}: only for products, not for op="solve"')
-        A = given_matrix(A, "recommend")
+        A = A if isinstance(A, _BATCHES) else given_matrix(A, "recommend")
         _check_op(op, A, "recommend")
         return recommended(A.to(get_backend(device, A._backend).name))
+    if isinstance(A, _BATCHES):
+        raise TypeError(f'recommend: A is {A!r}; formats are for a matrix, such as A[0], and op="solve" for batches')
     names = _formats(formats)
     count = _count(products)
     limit = None if max_bytes is None else memory.checked_limit(max_bytes, "recommend")

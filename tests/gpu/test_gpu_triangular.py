@@ -14,17 +14,24 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not ds.cuda_available(), reaso
 
 
 def on_diagonals(*offsets):
-    n = max(300, 2 * max(map(abs, offsets)))
+    n = max(400, 2 * max(map(abs, offsets)))
     return sp.diags_array([np.ones(n - abs(k)) for k in offsets], offsets=offsets, shape=(n, n))
 
 
 PATTERNS = {  # with the order of rows
-    "5 points": (sp.csr_array(ds.gallery.stencil(5, (70, 80))), "lines"),
-    "9 points": (sp.csr_array(ds.gallery.stencil(9, (131, 70))), "lines"),
-    "7 points": (sp.csr_array(ds.gallery.stencil(7, (9, 9, 80))), "levels"),
-    "27 points": (sp.csr_array(ds.gallery.stencil(27, (10, 10, 30))), "levels"),
-    "short lines": (sp.csr_array(ds.gallery.stencil(5, (70, 30))), "levels"),
+    "5 points": (sp.csr_array(ds.gallery.stencil(5, (70, 80))), "grid"),
+    "5 points, many lines": (sp.csr_array(ds.gallery.stencil(5, (600, 50))), "grid"),
+    "9 points": (sp.csr_array(ds.gallery.stencil(9, (331, 70))), "grid"),
+    "7 points": (sp.csr_array(ds.gallery.stencil(7, (9, 9, 80))), "grid"),
+    "7 points, many lines": (sp.csr_array(ds.gallery.stencil(7, (40, 37, 20))), "grid"),
+    "27 points": (sp.csr_array(ds.gallery.stencil(27, (20, 35, 17))), "grid"),
+    "short lines": (sp.csr_array(ds.gallery.stencil(5, (70, 30))), "grid"),
     "far apart": (on_diagonals(-4000, -700, -300, 300, 2000), "blocks"),
+    "multiples": (on_diagonals(-9600, -600, 700, 11200), "chains"),
+    "one": (on_diagonals(-100, 1500), "chains"),
+    "near and far": (on_diagonals(-40, -1, 2, 7, 100), "march"),
+    "medium": (on_diagonals(-1100, -50, -33, 60, 700), "march"),
+    "beyond the window": (on_diagonals(-5001, -40, 90, 4500), "march"),
     "tridiagonal": (sp.csr_array(ds.gallery.tridiagonal(300)), "tridiagonal"),
     "band": (sp.csr_array(ds.gallery.banded(200, 5, 3, seed=0)), "levels"),
     "far": (on_diagonals(-290, -17, 16, 200), "blocks"),
@@ -79,7 +86,7 @@ def test_the_same_bits_in_every_run():
     A = ds.hm_array(dominant(sp.csr_array(ds.gallery.stencil(5, (500, 400))), "float64")).to("cuda")
     b = values(np.random.default_rng(0), "float64", 200000)
     F = Triangle(A, True, False)
-    assert F.order == "lines"
+    assert F.order == "grid"
     results = {ds.solve_triangular(A, b).tobytes() for _ in range(20)}
     assert len(results) == 1
 
@@ -89,7 +96,7 @@ def test_singular_triangles():
     for format in ("hm", "csr"):
         a = ds.array(A, format).copy()
         a[3, 3] = 0
-        with pytest.raises(np.linalg.LinAlgError, match="pivot 4 is zero"):
+        with pytest.raises(np.linalg.LinAlgError, match="pivot of row 3 is zero"):
             ds.solve_triangular(a.to("cuda"), np.ones(6))
         assert np.isfinite(ds.solve_triangular(a.to("cuda"), np.ones(6), unit=True)).all()
         empty = ds.array(sp.csr_array((4, 4)), format).to("cuda")

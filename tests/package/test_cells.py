@@ -25,6 +25,7 @@ def test_products():
     ds.power_multiply(A.asformat("ell"), np.ones(3, "complex64"), 2)
     ds.plan_matmul(A, A, kernel="dense_tiles")()
 
+@hypothesis.settings(deadline=None)
 @hypothesis.given(st.just("csb"))
 def test_drawn(format):
     ds.array(np.eye(3), format)

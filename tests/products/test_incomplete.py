@@ -183,11 +183,13 @@ def test_bad_input():
         with raises(np.linalg.LinAlgError, "ilu0", "row 1"):
             ds.ilu0(zero)
         indefinite = ds.array(changed, format)
-        with raises(np.linalg.LinAlgError, "ic0", "row 7", "shift"):
+        with raises(np.linalg.LinAlgError, "ic0", "A[7, 7] is 0.0", "positive main diagonal"):
             ds.ic0(indefinite)
         negative = ds.array(sp.csr_array(np.array([[1.0, 2], [2, 1]])), format)
-        with raises(np.linalg.LinAlgError, "row 1"):
+        with raises(np.linalg.LinAlgError, "row 1", "try shift=0.1 or larger"):
             ds.ic0(negative)
+        with raises(np.linalg.LinAlgError, "row 1", "with shift=0.25; try a larger one"):
+            ds.ic0(negative, shift=0.25)
         shifted = ds.ic0(negative, shift=2)
         assert np.allclose(shifted.L.toarray(), np.linalg.cholesky(np.array([[3.0, 2], [2, 3]])))
         with raises(np.linalg.LinAlgError, "row 0"):

@@ -116,6 +116,7 @@ def test_levels(size, periodic, coarsened, device):
         for dtype in (np.float32, np.float64):
             with case((len(steps), dtype)):
                 cycle_parts(backend, grid, values.astype(dtype), weights.astype(dtype), A, P)
+                line_parts(backend, grid, values, weights.astype(dtype), A, P)
 
 
 def mirrored(size, periodic, steps, values):
@@ -126,6 +127,24 @@ def mirrored(size, periodic, steps, values):
             if (j := neighbour(size, periodic, point, step)) is not None:
                 mean[i] = (values[s, i] + opposite[j]) / 2
         yield mean
+
+
+class Written(int):
+    """In place of an array of this length that a native function writes."""
+
+
+def called(backend, grid, dtype, name, *arguments):
+    """Call a part with NumPy arrays, and return the arrays that it writes."""
+    given = list(arguments)
+    for i, one in enumerate(given):
+        if isinstance(one, Written):
+            given[i] = arrays.empty(backend, (int(one),), dtype)
+        elif isinstance(one, np.ndarray):
+            given[i] = arrays.on_device(backend, one)
+    temporary = backend is not CPU and name in ("descend", "ascend", "smooth_lines")
+    work = [arrays.empty(backend, (prod(grid.size),), dtype)] if temporary else []
+    getattr(grid, name)(*given, *work)
+    return [arrays.on_host(to) for to, one in zip(given, arguments, strict=True) if isinstance(one, Written)]
 
 
 def cycle_parts(backend, grid, values, weights, A, P):
@@ -141,25 +160,44 @@ def cycle_parts(backend, grid, values, weights, A, P):
         return a1 * s + a2 * scaled @ (A @ s)
 
     def run(name, *arguments):
-        """Call a part with NumPy arrays, of which a number is an array that it writes; return those."""
-        given = list(arguments)
-        for i, one in enumerate(given):
-            if isinstance(one, int):
-                given[i] = arrays.empty(backend, (one,), dtype)
-            elif isinstance(one, np.ndarray):
-                given[i] = arrays.on_device(backend, one)
-        work = [arrays.empty(backend, (n,), dtype)] if backend is not CPU and name != "residual" else []
-        getattr(grid, name)(*given, *work)
-        return [arrays.on_host(to) for to, one in zip(given, arguments, strict=True) if isinstance(one, int)]
+        return called(backend, grid, dtype, name, *arguments)
 
-    out, r = run("descend", values, weights, a1, a2, b, n, m)
+    out, r = run("descend", values, weights, a1, a2, b, Written(n), Written(m))
     assert np.allclose(out, smoothed(b), rtol=tolerance, atol=tolerance)
     assert np.allclose(r, P.T @ (b - A @ smoothed(b)), rtol=tolerance, atol=30 * tolerance)
-    (out,) = run("ascend", values, weights, a1, a2, b, x, e, n)
+    (out,) = run("ascend", values, weights, a1, a2, b, x, e, Written(n))
     u = x + P @ e
     assert np.allclose(out, u + smoothed(b - A @ u), rtol=tolerance, atol=30 * tolerance)
-    (out,) = run("residual", values, b, x, n)
+    (out,) = run("residual", values, b, x, Written(n))
     assert np.allclose(out, b - A @ x, rtol=tolerance, atol=30 * tolerance)
+
+
+def line_parts(backend, grid, values, weights, A, P):
+    """Solving along the lines of each axis, and the transfers alone."""
+    rng, dtype, steps = np.random.default_rng(2), weights.dtype, [tuple(s) for s in grid.steps]
+    n, m = P.shape
+    r, x, e = (rng.standard_normal(k).astype(dtype) for k in (n, n, m))
+    tolerance = 1e-4 if dtype == np.float32 else 1e-12
+    for axis, count in enumerate(grid.size):
+        if count == 1:
+            continue
+        T = np.diag(A.diagonal())
+        for back in (-1, 1):
+            step = tuple(back * (axis == d) for d in range(3))
+            for i, point in enumerate(np.ndindex(*grid.size)):
+                a = values[steps.index(step), i]
+                if 0 <= point[axis] + back < count:
+                    T[i, neighbour(grid.size, grid.periodic, point, step)] += a
+                else:
+                    T[i, i] += abs(a)  # over the ends of a periodic axis
+        (inverse,) = called(backend, grid, dtype, "pivots", axis, values, Written(n))
+        given = arrays.on_device(backend, x.copy())
+        called(backend, grid, dtype, "smooth_lines", axis, values.astype(dtype), inverse, 0.7, r, given)
+        assert np.allclose(arrays.on_host(given), x + 0.7 * np.linalg.solve(T, r), rtol=tolerance, atol=tolerance)
+    (out,) = called(backend, grid, dtype, "restricted", weights, r, Written(m))
+    assert np.allclose(out, P.T @ r, rtol=tolerance, atol=30 * tolerance)
+    (out,) = called(backend, grid, dtype, "corrected", weights, x, e, Written(n))
+    assert np.allclose(out, x + P @ e, rtol=tolerance, atol=30 * tolerance)
 
 
 def test_constants_are_interpolated_exactly_where_rows_add_up_to_zero():

@@ -66,7 +66,7 @@ def test_the_type_of_a_product(device):
             assert x.dtype == expected == (A @ B).dtype
             assert_solves(x, op, B)
         assert F.nbytes >= before
-    with raises(TypeError, "no kernel computes in"):
+    with pytest.raises(TypeError, match=r"b is of type|no kernel computes in"):
         F.solve(np.ones(30, np.longdouble)) if np.longdouble != np.float64 else F.solve(np.array(["a"] * 30))
 
 
@@ -113,7 +113,7 @@ def test_systems_that_a_batch_does_not_solve(device):
     values = batch.values.copy()
     values[2] = 0
     singular = ds.batch_array(values, ds.dia_array(sp.csr_array(members[0]))).to(device)
-    with pytest.raises(np.linalg.LinAlgError, match="pivot 1 of member 2" if device == "cpu" else "singular"):
+    with pytest.raises(np.linalg.LinAlgError, match="pivot of row 0 of member 2" if device == "cpu" else "singular"):
         ds.factorized(singular)
     none = ds.batch_array(values[:0], ds.dia_array(sp.csr_array(members[0]))).to(device)
     assert ds.factorized(none).solve(np.ones(6)).shape == (0, 6)

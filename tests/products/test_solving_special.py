@@ -7,7 +7,8 @@ from cases import EACH_DTYPE, raises
 from solutions import assert_solves, operations, right_sides
 
 import diagsparse as ds
-from diagsparse._products import host_corrected
+from diagsparse._products import host_corrected, host_factors
+from diagsparse._products.host_methods import Unsuitable
 
 
 def periodic(n, below, above, lower_corner, upper_corner, dtype, seed=0):
@@ -57,6 +58,24 @@ def test_a_batch_of_cyclic_matrices(dtype):
     B[3, 5] = np.nan
     X = F.solve(B)
     assert np.isnan(X[3]).any() and np.isfinite(np.delete(X, 3, axis=0)).all()
+
+
+def test_the_method_follows_a_second_factorization(monkeypatch):
+    """The factors of float32 suit the method, and those of float64, for such a right-hand side, do not."""
+    cyclic = host_factors.METHODS["cyclic"]
+
+    def only_single(a, *arguments):
+        if a.dtype == np.float64:
+            raise Unsuitable
+        return cyclic(a, *arguments)
+
+    monkeypatch.setitem(host_factors.METHODS, "cyclic", only_single)
+    dense = periodic(60, 1, 1, 1, 1, "float32")
+    F = ds.factorized(ds.hm_array(sp.csr_array(dense)), method="cyclic")
+    view, b = F.T, np.ones(60)
+    assert F.method == view.method == "cyclic"
+    assert np.allclose(dense.astype(float) @ F.solve(b), b, rtol=1e-11)
+    assert F.method == view.method == "superlu" and "superlu" in repr(F) and "superlu" in F._repr_html_()
 
 
 def test_a_large_cyclic_matrix_against_superlu():

@@ -163,3 +163,31 @@ def test_the_order_does_not_depend_on_the_format():
     for one, other in pairwise(found.values()):
         assert [c.name for c in one.candidates] == [c.name for c in other.candidates]
         assert [c.entries for c in one.candidates] == [c.entries for c in other.candidates]
+
+
+def test_the_bytes_of_levels():
+    for A in (
+        ds.gallery.tridiagonal(300_000), ds.gallery.stencil(3, (300_000,), periodic=True),
+        ds.gallery.diffusion((500, 510)), ds.gallery.diffusion((500, 510), boundary="periodic"),
+        ds.gallery.diffusion((60, 62, 64)),
+    ):  # fmt: skip
+        advice = {one.name: one for one in ds.recommend(A, "solve").candidates}
+        assert advice["multigrid"].nbytes == pytest.approx(ds.multigrid(A).nbytes, rel=0.1)
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_batches(interleaved, device):
+    """The methods for all members together, of which the first one is that of `factorized`."""
+    for half, corners in ((1, False), (2, False), (0, False), (1, True)):
+        diagonals = {k: np.full(20 - abs(k), 1.0 + 4 * (k == 0)) for k in range(-half, half + 1)}
+        diagonals |= {k: [0.5] for k in (19, -19) if corners}
+        like = ds.diags(diagonals, shape=(20, 20), format="dia")
+        batch = ds.batch_array(np.multiply.outer(np.linspace(1, 2, 40), like.values), like)
+        batch = (ds.interleaved_batch(batch) if interleaved else batch).to(device)
+        advice = ds.recommend(batch, "solve")
+        assert (advice.members, advice.shape, advice.nnz) == (40, (20, 20), 40 * np.count_nonzero(like.toarray()))
+        assert advice.method == ds.factorized(batch).method
+        assert "for a single matrix" in advice.left_out["multigrid"] and "40 of 20 x 20" in str(advice)
+        assert advice.to_dict()["members"] == 40
+    with pytest.raises(TypeError, match=r"op=.solve. for batches"):
+        ds.recommend(batch)

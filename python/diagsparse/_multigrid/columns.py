@@ -26,8 +26,8 @@ def apply(A: Any, f: Function, b: Any, who: str) -> Any:
         return device_dense.multiply(_Columns(A, f, who), b, None, None)
     owners.refuse_gpu_array(b, A._backend, who, "b")
     given = as_numpy(b, who)
-    if given.dtype.kind not in "biufc":
-        raise TypeError(f"{who}: b is of type {given.dtype}, expected numbers")
+    if given.dtype.kind not in "biufc" or given.dtype.type in (np.longdouble, np.clongdouble):
+        raise TypeError(f"{who}: b is of type {given.dtype}, expected numbers of at most double precision")
     _check_shape(given.shape, A.shape[0], who)
     kind = _result(A.dtype, given.dtype, who)[1]
     columns = given.reshape(len(given), prod(given.shape[1:]))

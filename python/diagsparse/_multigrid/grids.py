@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import CPU
 from .._matrix.sparse_array import SparseArray
 from . import arrays
 
@@ -34,8 +35,14 @@ class Coefficients:
         The element of each point's row in the column of the neighbour, in float64, on the device of the matrix.
     statistics : dict
         Of these values: what the set-up has to know, see `Grid.statistics`.
+    positive : bool
+        Whether all elements on the main diagonal are.
+    symmetric : bool
+        Whether the matrix is, but for rounding errors.
     rounding : float
         Up to which fraction of the elements of a row their sum is due to rounding.
+    conserving : bool
+        Whether columns add up to zero where rows do, so that constants are the null space of the transpose, too.
     """
 
     size: tuple[int, int, int]
@@ -43,7 +50,16 @@ class Coefficients:
     steps: list[Step]
     values: Any
     statistics: dict[str, Any]
+    positive: bool = True
+    symmetric: bool = True
     rounding: float = 1e-13
+    conserving: bool = True
+
+    @property
+    def singular(self) -> bool:
+        """Whether constants are the null space."""
+        small = self.statistics["row_sum"] <= self.rounding * self.statistics["norm"]
+        return prod(self.size) > 0 and self.conserving and small
 
 
 def three_axes(shape: Sequence[int], one: int = 1) -> tuple[int, int, int]:
@@ -59,7 +75,7 @@ def own_axes(three: Sequence[Any], axes: int) -> tuple[Any, ...]:
 
 def coefficients(A: SparseArray, shape: Sequence[int]) -> Coefficients | None:
     """Return the coefficients of a grid, or None if A couples points that are not neighbours."""
-    size, offsets = three_axes(shape), {int(k) for k in A.offsets}
+    size, offsets = three_axes(shape), {int(k) for k in A._format.occupied(A)}
     usual, all_steps = (_candidates(offsets, size, around) for around in (False, True))
     found = _placed(A, size, usual)
     return _placed(A, size, all_steps) if found is None and all_steps != usual else found
@@ -69,20 +85,31 @@ def _placed(A: SparseArray, size: tuple[int, int, int], steps: list[Step]) -> Co
     """Return the coefficients if all elements of A couple points by one of these steps."""
     backend, n = A._backend, prod(size)
     grid = backend.core.Grid(size, (False,) * 3, (False,) * 3, steps)
-    values, periodic = arrays.zeros(backend, (len(steps), n), "float64"), [False] * 3
-    for offset in map(int, A.offsets) if n else ():
-        diagonal = A._core.diagonal(A._matrix, A._op, offset)
-        fits, around = grid.place(offset, arrays.in_dtype(diagonal, "float64"), values)
-        if not fits:
-            return None
-        periodic = [one or other for one, other in zip(periodic, around, strict=True)]
-    statistics = grid.statistics(values)
+    rounding = 1e-13 if A.dtype == np.float64 else 16 * float(np.finfo(A.dtype).eps)
+    tolerance = max(1e-10, rounding)
+    values, periodic = arrays.empty(backend, (len(steps), n), "float64"), [False] * 3
+    found = None
+    if backend is not CPU and n:
+        found = backend.core.gather_coefficients(grid, A._matrix, A._op, tolerance, values)
+    if found and found[0]:
+        _, (positive, symmetric), statistics = found  # in one pass
+    else:
+        values.fill(0)
+        for offset in map(int, A._format.occupied(A)) if n else ():
+            diagonal = A._core.diagonal(A._matrix, A._op, offset, True)
+            fits, around = grid.place(offset, arrays.in_dtype(diagonal, "float64"), values)
+            if not fits:
+                return None
+            periodic = [one or other for one, other in zip(periodic, around, strict=True)]
+        statistics = grid.statistics(values)
+        around_grid = backend.core.Grid(size, tuple(periodic), (False,) * 3, steps)
+        positive, symmetric = around_grid.definite(values, tolerance)
     coupling = statistics["coupling"]
     used = [i for i, step in enumerate(steps) if step == CENTER or coupling[i] != 0]
     statistics["coupling"] = [coupling[i] for i in used]
     kept = arrays.rows(backend, values, used)
-    rounding = 1e-13 if A.dtype == np.float64 else 16 * float(np.finfo(A.dtype).eps)
-    return Coefficients(size, tuple(periodic), [steps[i] for i in used], kept, statistics, rounding)
+    stored = [steps[i] for i in used]
+    return Coefficients(size, tuple(periodic), stored, kept, statistics, positive, symmetric, rounding)
 
 
 def _candidates(offsets: set[int], size: tuple[int, int, int], around: bool) -> list[Step]:

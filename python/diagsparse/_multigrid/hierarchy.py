@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._backends import memory
-from .._backends.backend import Backend
+from .._backends.backend import CPU, Backend
 from . import arrays
 from .grids import CENTER, Coefficients, Step
 from .levels import CoarsestLevel, Level, level_of
 
 _SMALL = 500  # points of a grid whose matrix is inverted
+_SMALL_AND_OFTEN = 1000  # the same for W cycles of large grids, which visit it hundreds of times
+_LARGE = 10**6
 _MOST_INVERTED = 5000  # points of a grid that cannot be coarsened further
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
 _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, where the sums of rows give a larger one
@@ -41,18 +43,19 @@ class Hierarchy:
         self._visits = visits
         statistics = finest.statistics
         self.dtype, self.norm = np.dtype(dtype), statistics["norm"]
-        self.singular = prod(finest.size) > 0 and statistics["row_sum"] <= finest.rounding * self.norm
+        self.symmetric, self.singular = finest.symmetric, finest.singular
         # Cycles are for the matrix times a power of two, so that float32 holds all values of the levels.
         self.scale = _power_of_two(self.norm)
         self.levels: list[Level] = []
+        small = _SMALL_AND_OFTEN if visits > 1 and prod(finest.size) >= _LARGE else _SMALL
         matrix = self._scaled(finest, backend)
         while True:
             size, values = matrix.size, matrix.values
             coarsened: tuple[bool, ...] = (False,) * 3
-            if prod(size) > _SMALL:
+            if prod(size) > small:
                 coarsened = _coarsened(size, matrix.periodic, matrix.steps, matrix.statistics["coupling"])
             grid = backend.core.Grid(size, matrix.periodic, coarsened, matrix.steps)
-            polynomial = _polynomial(smoother, matrix.statistics["bound"])
+            polynomial = None if smoother == "line" else _polynomial(smoother, matrix.statistics["bound"])
             if not any(coarsened):
                 _require_small(size, backend)
                 self.levels.append(CoarsestLevel(backend, grid, _inverse(grid, values, self.singular), self.dtype))
@@ -61,7 +64,7 @@ class Hierarchy:
             grid.interpolation(values, weights)
             given = None if coarse is None else coarse(grid.coarse_size)
             matrix = _product(backend, grid, values, weights) if given is None else self._scaled(given, backend)
-            self.levels.append(level_of(backend, grid, values, weights, polynomial, self.dtype))
+            self.levels.append(level_of(backend, grid, values, weights, polynomial, self.dtype, self.symmetric))
 
     def _scaled(self, matrix: Coefficients, backend: Backend) -> Coefficients:
         return replace(matrix, values=arrays.multiplied(backend, matrix.values, self.scale))
@@ -80,6 +83,16 @@ class Hierarchy:
             self.cycle(depth + 1)
             below.end_correction()
         level.ascend(below)
+
+
+def forecast(finest: Coefficients, backend: Backend, axes: int, dtype: Any, lines: bool) -> int:
+    """Return about how many bytes the first two levels need if all axes are coarsened, without the coefficients."""
+    points, fewer = prod(finest.size), 2**axes
+    weights, coarse = (3**axes - 1) / fewer, 3**axes / fewer  # values for each point
+    plane = backend is not CPU and axes == 2 and finest.symmetric and not lines and not any(finest.periodic)
+    stored = len(finest.steps) // 2 + 1 if plane else len(finest.steps)
+    vectors = 2 if plane else 5 + (1 + axes if lines else 0)
+    return int(points * (8 * (weights + coarse) + np.dtype(dtype).itemsize * (stored + weights + vectors)))
 
 
 def _require_small(size: tuple[int, int, int], backend: Backend) -> None:
@@ -117,7 +130,7 @@ def _coarsened(
     `sums` are those of the absolute values on each diagonal.
     """
     coupling = [sum(total for step, total in zip(steps, sums, strict=True) if step[axis]) for axis in range(3)]
-    able = [n > (4 if around else 3) for n, around in zip(size, periodic, strict=True)]
+    able = [n > (4 if around else 1) for n, around in zip(size, periodic, strict=True)]
     most = max((c for c, can in zip(coupling, able, strict=True) if can), default=0)
     return tuple(can and c >= _WEAK * most and c > 0 for c, can in zip(coupling, able, strict=True))
 
@@ -138,10 +151,11 @@ def _inverse(grid: Any, values: Any, singular: bool) -> NDArray[Any]:
     """Return the inverse; of a matrix whose null space are constants, the pseudoinverse."""
     A = _dense(grid.size, grid.steps, arrays.on_host(values))
     n = len(A)
-    if not singular:
-        return np.linalg.inv(A)
-    scale = float(np.trace(A)) / n / n
-    return np.linalg.inv(A + scale) - 1 / (scale * n * n)
+    scale = float(np.trace(A)) / n / n if singular else 0.0
+    try:
+        return np.linalg.inv(A + scale) - (1 / (scale * n * n) if singular else 0.0)
+    except np.linalg.LinAlgError:
+        raise np.linalg.LinAlgError("multigrid: the matrix of the coarsest grid is singular") from None
 
 
 def _dense(size: Sequence[int], steps: Sequence[Step], values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Conjugate gradients with a cycle as the preconditioner: until the computed residual is small enough."""
+"""Conjugate gradients or GMRES with a cycle as the preconditioner: until the computed residual is small enough."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .gmres import gmres
 from .hierarchy import Hierarchy
 from .vectors import Vectors
 
 _INCONSISTENT = 1e-6
-TINY = 1e-300  #: elements of a right-hand side below which it counts as zero
+TINY = 1e-307  #: elements of a right-hand side below which it counts as zero
 _SMALLEST = 1e-9  # of the largest element of a right-hand side that is not scaled
 
 
@@ -25,6 +26,9 @@ class Iteration:
         """Return the solution for one real right-hand side in float64."""
         v = self._vectors
         largest, size = v.size(b)
+        for name, found in (("b", largest), ("x0", 0.0 if x0 is None else v.size(x0)[0])):
+            if not np.isfinite(found):
+                raise ValueError(f"multigrid.solve: {name} has elements that are not finite numbers")
         if largest < TINY:
             return v.combined(0.0, b)
         scale = 1.0
@@ -36,11 +40,14 @@ class Iteration:
             b = self._consistent(b, size, scale)
         x = v.combined(0.0, b) if x0 is None else v.combined(1.0, x0)
         iterations, residual = 0, b if x0 is None else self._residual(b, x)
-        off, error = v.size(residual)
+        off, error = (largest, size) if x0 is None else v.size(residual)
         while not error <= tol * size and iterations < maxiter:
             most = maxiter - iterations
             with self._lock:
-                iterations += v.conjugate_gradients(self._hierarchy, x, residual, tol * size, most)
+                if self._hierarchy.symmetric:
+                    iterations += v.conjugate_gradients(self._hierarchy, x, residual, tol * size, most)
+                else:
+                    iterations += gmres(v, self._hierarchy, x, residual, tol * size, most)
             before, residual = error, self._residual(b, x)
             off, error = v.size(residual)
             if error <= tol * size or self._at_rounding(x, largest, off, eps):
@@ -58,10 +65,16 @@ class Iteration:
         return self._vectors.shifted(residual, -self._vectors.mean(residual)) if self._hierarchy.singular else residual
 
     def _failed(self, found: float, tol: float, iterations: int, what: str) -> str:
-        hint = '; cycle="W" may converge where coefficients jump' if self._cycle == "V" and iterations else ""
+        others = ['dtype="float64"'] if self._hierarchy.dtype == np.float32 else []
+        others += ['cycle="W"', 'smoother="line"'] if self._cycle == "V" else ['smoother="line"']
+        hint = f"; try {' or '.join(others)}" if iterations else ""
+        if self._hierarchy.symmetric:
+            need = "the matrix has to be positive definite, or singular with constants as its null space"
+        else:
+            need = "the diagonal of the matrix has to dominate, as with upwind differences"
         return (
             f"multigrid.solve: after {iterations} iterations the relative residual is {found:.2g} and {what}, expected "
-            f"{tol:.2g}; the matrix has to be positive definite, or singular with constants as its null space{hint}"
+            f"{tol:.2g}; {need}{hint}"
         )
 
     def _at_rounding(self, x: Any, largest: float, off: float, eps: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -13,12 +14,13 @@ from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.backend import CPU, Backend
 from .._matrix.convert import unpacked
+from .._matrix.norms import norm
 from .._matrix.operands import require_sparse
 from . import grids
-from .hierarchy import Coarse
+from .hierarchy import Coarse, forecast
 from .solver import CYCLES, Multigrid
 
-_SMOOTHERS = ("chebyshev", "jacobi")
+_SMOOTHERS = ("chebyshev", "jacobi", "line")
 _LONGEST = 2**30  # points on an axis on a GPU, where coordinates have 32 bits
 
 
@@ -26,12 +28,12 @@ def multigrid(
     A: Any,
     shape: int | Sequence[int] | None = None,
     *,
-    smoother: str = "chebyshev",
+    smoother: str | None = None,
     cycle: str = "V",
     coarse: Callable[[tuple[int, ...]], Any] | None = None,
     dtype: Any = None,
 ) -> Multigrid:
-    """Set up multigrid for a symmetric positive definite matrix of a grid, such as a diffusion equation.
+    """Set up multigrid for a matrix of a grid, such as a diffusion equation, or one with convection.
 
     It solves systems in a time proportional to the number of unknowns, where direct solvers fill up and the iterations
     of conjugate gradients become many.
@@ -41,12 +43,17 @@ def multigrid(
     A : sparse matrix (ours or SciPy's), shape (n, n)
         On the CPU or on a GPU. Each row is a point of a grid of 1 to 3 axes, in C order, and is coupled to neighbouring
         points only, also diagonally: stencils of 3, 5, 7, 9 and 27 points. Axes may be periodic. The matrix is real,
-        symmetric and positive definite, or singular with constants as its null space.
+        and its main diagonal positive. It is symmetric and positive definite; or not symmetric, with a dominant main
+        diagonal, as that of convection and diffusion with upwind differences; or singular with constants as its null
+        space.
     shape : int or tuple of int, optional
         The grid. By default it is found from the offsets of the diagonals.
-    smoother : {"chebyshev", "jacobi"}
-        What is done on each level before and after the next one: a Chebyshev polynomial of degree 2, or two steps of
-        the damped Jacobi method.
+    smoother : {"chebyshev", "jacobi", "line"}, optional
+        What is done on each level before and after the next one: a Chebyshev polynomial of degree 2, which is the
+        default for symmetric matrices; two steps of the damped Jacobi method, the default for others; or the damped
+        solution of the equations on all lines along each axis, one axis after the other. Lines take longer. They are
+        for couplings that are strong along one axis in a part of the grid and along another one elsewhere, and for
+        convection that is much stronger than diffusion.
     cycle : {"V", "W"}
         "W" visits each level twice as often as the one above it. It takes longer and converges in fewer iterations,
         for example if coefficients jump at corners.
@@ -69,8 +76,8 @@ def multigrid(
     Raises
     ------
     ValueError
-        If A is not square, does not belong to a grid or to one of the given shape, is not symmetric, or its main
-        diagonal is not positive; for such matrices, use PyAMG, whose hierarchies can be computed with our matrices.
+        If A is not square, does not belong to a grid or to one of the given shape, or its main diagonal is not
+        positive; for such matrices, use PyAMG, whose hierarchies can be computed with our matrices.
     TypeError
         If A is complex, or is no sparse matrix.
     MemoryError
@@ -99,14 +106,14 @@ def multigrid(
     0
     """
     began, who = time.perf_counter(), "multigrid"
-    a = unpacked(require_sparse(A, who, "A"))
+    a = _readable(require_sparse(A, who, "A"))
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"{who}: A is {a!r}; expected a square matrix")
     if a.dtype.kind == "c" or a.dtype.itemsize < 4:
         raise TypeError(f"{who}: A is {a.dtype}, expected float32 or float64")
-    for name, value, known in (("smoother", smoother, _SMOOTHERS), ("cycle", cycle, tuple(CYCLES))):
+    for name, value, known in (("smoother", smoother, (None, *_SMOOTHERS)), ("cycle", cycle, tuple(CYCLES))):
         if value not in known:
-            raise ValueError(f"{who}: {name}={value!r}, expected one of {', '.join(known)}")
+            raise ValueError(f"{who}: {name}={value!r}, expected one of {', '.join(filter(None, known))}")
     try:
         wanted = a.dtype if dtype is None else np.dtype(dtype)
     except TypeError:
@@ -115,13 +122,20 @@ def multigrid(
         raise ValueError(f"{who}: dtype={dtype!r}, expected float32 or float64")
     if coarse is not None and not callable(coarse):
         raise TypeError(f"{who}: coarse={coarse!r}, expected a function that returns the matrix of a grid")
-    count = len(a._format.occupied(a))
-    if count <= grids.MOST_DIAGONALS:  # otherwise it is no grid
-        memory.require_free(8 * a.shape[0] * (3 * count + 20), f"{who}: the set-up", a._backend)
     grid, coefficients = _grid_of(a, shape)
-    _check(coefficients, a._backend)
+    _check(coefficients)
+    nbytes = forecast(coefficients, a._backend, len(grid), wanted, smoother == "line")
+    memory.require_free(nbytes, f"{who}: the levels", a._backend)
     given = None if coarse is None else _coarse_matrices(coarse, len(grid), a._backend)
-    return Multigrid(a, grid, coefficients, smoother, cycle, wanted, given, began)
+    chosen = smoother or ("chebyshev" if coefficients.symmetric else "jacobi")
+    if coefficients.singular and not coefficients.symmetric:
+        coefficients = replace(coefficients, conserving=_conserves(a))
+    return Multigrid(a, grid, coefficients, chosen, cycle, wanted, given, began)
+
+
+def _readable(a: Any) -> Any:
+    """Return a matrix all of whose diagonals are in its values: if it is symmetric, the upper ones are enough."""
+    return a if a._packed and a.period is None and a.symmetry in ("symmetric", "hermitian") else unpacked(a)
 
 
 def _coarse_matrices(coarse: Callable[[tuple[int, ...]], Any], axes: int, backend: Backend) -> Coarse:
@@ -133,7 +147,7 @@ def _coarse_matrices(coarse: Callable[[tuple[int, ...]], Any], axes: int, backen
         if given is None:
             return None
         what = f"multigrid: coarse({shape})"
-        b: Any = unpacked(require_sparse(given, "multigrid", "the result of coarse"))
+        b: Any = _readable(require_sparse(given, "multigrid", "the result of coarse"))
         if b.shape != (prod(shape),) * 2 or b.dtype.kind == "c":
             raise ValueError(f"{what} returned {b!r}, expected a real matrix {prod(shape)} x {prod(shape)}")
         if b._backend is not backend:
@@ -141,7 +155,7 @@ def _coarse_matrices(coarse: Callable[[tuple[int, ...]], Any], axes: int, backen
         coefficients = grids.coefficients(b.asformat("hm"), shape)
         if coefficients is None:
             raise ValueError(f"{what} couples points of this grid that are not neighbours")
-        _check(coefficients, backend, what)
+        _check(coefficients, what)
         return coefficients
 
     return found
@@ -151,6 +165,8 @@ def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], grids.Coefficients]:
     """Return the shape of the grid and the coefficients; raise ValueError if there is no such grid."""
     offsets = A._format.occupied(A)
     few = len(offsets) <= grids.MOST_DIAGONALS
+    if few:
+        memory.require_free(8 * A.shape[0] * min(27, len(offsets)), "multigrid: the coefficients", A._backend)
     diagonals: Any = A.asformat("hm") if few else None
     if shape is not None:
         sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
@@ -171,11 +187,15 @@ def _grid_of(A: Any, shape: Any) -> tuple[tuple[int, ...], grids.Coefficients]:
     )
 
 
-def _check(found: grids.Coefficients, backend: Backend, what: str = "multigrid: A") -> None:
-    """Raise ValueError unless the matrix is symmetric, with a positive main diagonal."""
-    grid = backend.core.Grid(found.size, found.periodic, (False,) * 3, found.steps)
-    positive, symmetric = grid.definite(found.values, max(1e-10, found.rounding))
-    if not positive:
+def _check(found: grids.Coefficients, what: str = "multigrid: A") -> None:
+    """Raise ValueError unless all elements are finite, and those on the main diagonal positive."""
+    if not np.isfinite(sum(found.statistics["coupling"])):
+        raise ValueError(f"{what} has elements that are not finite numbers")
+    if not found.positive:
         raise ValueError(f"{what} has elements on its main diagonal that are not positive")
-    if not symmetric:
-        raise ValueError(f"{what} is not symmetric, expected a symmetric matrix; for others, use ds.solve")
+
+
+def _conserves(A: Any) -> bool:
+    """Whether the columns of a matrix add up to zero, but for rounding errors."""
+    sums = np.abs(A.astype("float64", copy=False).T @ np.ones(A.shape[0]))
+    return bool(sums.max() <= 1e-10 * norm(A, 1))

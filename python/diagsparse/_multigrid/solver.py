@@ -1,4 +1,4 @@
-"""Solving with multigrid: the operator, and conjugate gradients that it preconditions."""
+"""Solving with multigrid: the operator, and the iterations that it preconditions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Multigrid(LinearOperator):
     """A multigrid cycle for a matrix of a grid, created by `multigrid`: an approximation of the inverse.
 
     ``M @ b`` is one cycle, so M can be the preconditioner `M` of SciPy's `cg`, `gmres` and `lobpcg`. `solve` is the
-    conjugate gradient method with this preconditioner.
+    conjugate gradient method with this preconditioner, or GMRES if the matrix is not symmetric.
 
     Attributes
     ----------
@@ -41,8 +41,10 @@ class Multigrid(LinearOperator):
         The levels, from the finest to the coarsest one.
     cycle : {"V", "W"}
         How often each level is visited: once, or twice as often as the one above it.
-    smoother : {"chebyshev", "jacobi"}
+    smoother : {"chebyshev", "jacobi", "line"}
         What damps errors that change from one point to the next.
+    symmetric : bool
+        Whether the matrix is symmetric.
     cycle_dtype : dtype
         Type in which cycles are computed.
     singular : bool
@@ -61,7 +63,7 @@ class Multigrid(LinearOperator):
         super().__init__(A.dtype, A.shape)
         self.grid, self._axes, self._lock, self._backend = grid, len(grid), RLock(), A._backend
         self._hierarchy = Hierarchy(coefficients, A._backend, self.cycle_dtype, smoother, CYCLES[cycle], coarse)
-        self.singular = self._hierarchy.singular
+        self.singular, self.symmetric = self._hierarchy.singular, self._hierarchy.symmetric
         self.levels = [self._report(level) for level in self._hierarchy.levels]
         self.nbytes = sum(level.nbytes for level in self.levels)
         self._matrix, self._vectors = A, vectors(A)
@@ -74,10 +76,11 @@ class Multigrid(LinearOperator):
 
     # ---- one cycle --------------------------------------------------------------------------------
     def _adjoint(self) -> Multigrid:
+        if not self.symmetric:
+            raise NotImplementedError("multigrid: A is not symmetric; for its transpose, use ds.multigrid(A.T)")
         return self
 
-    def _transpose(self) -> Multigrid:
-        return self
+    _transpose = _adjoint
 
     def _applied(self, b: Any) -> Any:
         return columns.apply(self._matrix, lambda vector, *_: self._cycled(vector), b, "multigrid")
@@ -92,7 +95,11 @@ class Multigrid(LinearOperator):
     def matmat(self, b: Any) -> Any:
         return self._applied(b) if owners.owner_of(b) else super().matmat(b)
 
-    rmatvec, rmatmat = matvec, matmat
+    def rmatvec(self, b: Any) -> Any:
+        return self.T.matvec(b)
+
+    def rmatmat(self, b: Any) -> Any:
+        return self.T.matmat(b)
 
     def _matvec(self, b: Any) -> Any:
         return self._applied(np.asarray(b).reshape(-1))
@@ -118,7 +125,9 @@ class Multigrid(LinearOperator):
 
     # ---- solving ----------------------------------------------------------------------------------
     def solve(self, b: Any, *, tol: float = 1e-10, x0: Any = None, maxiter: int = 100) -> Any:
-        """Return the solution of ``A x = b`` by conjugate gradients with one cycle as the preconditioner.
+        """Return the solution of ``A x = b`` by an iteration with one cycle as the preconditioner.
+
+        It is the conjugate gradient method, or GMRES with a restart after 20 iterations if A is not symmetric.
 
         Parameters
         ----------
@@ -153,6 +162,9 @@ class Multigrid(LinearOperator):
         ``eps norm(A) norm(x)``. The iteration also ends there: the backward error
         ``norm(b - A x) / (norm(A) norm(x) + norm(b))``, in the maximum norm, is then at the level of rounding errors.
 
+        A matrix counts as singular if its rows add up to zero but for rounding errors of its dtype. Then the residual
+        is computed without its mean, which for a float32 matrix may be larger than `tol`.
+
         Examples
         --------
         >>> import numpy as np, diagsparse as ds
@@ -178,9 +190,6 @@ class Multigrid(LinearOperator):
 
         def solved(right: Any, j: int, dtype: np.dtype) -> Any:
             start = starts[j] if starts else None
-            for name, one in (("b", right), ("x0", start)):
-                if one is not None and not np.isfinite(self._vectors.size(one)[0]):
-                    raise ValueError(f"{who}: {name} has elements that are not finite numbers")
             return self._iteration.solve(right, start, tol, maxiter, np.finfo(dtype).eps)
 
         return columns.apply(self._matrix, solved, b, who)

@@ -29,6 +29,15 @@ class Vectors(Protocol):
     def mean(self, x: Any) -> float:
         """Return the mean."""
 
+    def inner(self, x: Any, y: Any) -> float:
+        """Return the inner product."""
+
+    def add(self, alpha: float, y: Any, to: Any) -> None:
+        """Add a multiple of a vector to another one, in place."""
+
+    def preconditioned(self, hierarchy: Hierarchy, r: Any) -> Any:
+        """Return a cycle for a vector of moderate size; without its mean, if constants are the null space."""
+
     def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
         """Iterate from x, in place, until the norm of the recurrence's residual reaches a limit.
 
@@ -60,6 +69,18 @@ class HostVectors:
 
     def mean(self, x: Any) -> float:
         return float(x.mean())
+
+    def inner(self, x: Any, y: Any) -> float:
+        return float(x @ y)
+
+    def add(self, alpha: float, y: Any, to: Any) -> None:
+        to += alpha * y
+
+    def preconditioned(self, hierarchy: Hierarchy, r: Any) -> Any:
+        finest = hierarchy.levels[0]
+        finest.b[...] = r
+        hierarchy.cycle()
+        return finest.e - finest.e.mean(dtype=float) if hierarchy.singular else finest.e.astype(float)
 
     def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
         finest, singular = hierarchy.levels[0], hierarchy.singular
@@ -124,6 +145,21 @@ class DeviceVectors:
 
     def mean(self, x: Any) -> float:
         return self._core.sums(x)[1] / x.size
+
+    def inner(self, x: Any, y: Any) -> float:
+        return self._core.inner_product(x, y)
+
+    def add(self, alpha: float, y: Any, to: Any) -> None:
+        self._core.scaled_sum(alpha, y, 1.0, to, to)
+
+    def preconditioned(self, hierarchy: Hierarchy, r: Any) -> Any:
+        finest = hierarchy.levels[0]
+        finest.load(r if finest.b.dtype == r.dtype else self.combined(1.0, r, dtype=finest.b.dtype))
+        hierarchy.cycle()
+        flat = self._like(r, finest.e.dtype)
+        finest.unload(flat)
+        z = self.combined(1.0, flat)
+        return self.shifted(z, -self.mean(z)) if hierarchy.singular else z
 
     def conjugate_gradients(self, hierarchy: Hierarchy, x: Any, residual: Any, limit: float, most: int) -> int:
         finest, singular = hierarchy.levels[0], hierarchy.singular

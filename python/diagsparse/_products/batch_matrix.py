@@ -28,25 +28,17 @@ def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
         data.fill(0)
     for i, k in enumerate(offsets):
         shape = count, n - abs(k)
-        into = _window(backend, data, i * order + max(0, -k), shape, n)
-        _assign(into, _window(backend, rows, starts[k], shape, rows.shape[1]))
+        into = window(backend, data, i * order + max(0, -k), shape, n)
+        _assign(into, window(backend, rows, starts[k], shape, rows.shape[1]))
     return format_named("dia").array((data, offsets), shape=(order, order), align="row")
 
 
 def diagonal_starts(batch: batch_array) -> dict[int, int]:
     """Return the offset of each diagonal, and the position of its first element among the values of a member."""
-    (m, n), positions = batch.shape, _value_positions(batch)
-    return {int(k): int(positions.diagonal(int(k))[0].real) for k in batch.offsets if -m < k < n}
+    return {offset: start for offset, _, _, start in batch._all._format.spans(batch._all).tolist()}
 
 
-def _value_positions(batch: batch_array) -> SparseArray:
-    """Return a member whose values are their own positions; complex, to which every type can be converted."""
-    member = batch._like.astype("complex128")
-    member.values = np.arange(member.values.size).reshape(member.values.shape)
-    return member
-
-
-def _window(backend: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
+def window(backend: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
     """Return a view of an array in C order that starts at an element, with `step` elements between rows."""
     flat, item = array.ravel()[at:], array.itemsize
     if backend is CPU:

@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._backends import memory
-from .._backends.backend import CPU
+from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix.sparse_array import SparseArray
 
@@ -24,21 +24,48 @@ def has_batches(x: Any) -> bool:
 
 def shared(values: Any, like: Any) -> Any:
     """Return the user's values with a row for each member, without a copy if possible."""
+    given, backend, dtype = _checked(values, like, _WHO, -1)
+    rows = given.shape[0], int(np.prod(given.shape[1:]))
+    return _flat(given, rows, dtype, backend, _WHO)
+
+
+def shared_interleaved(values: Any, like: Any) -> tuple[Any, int]:
+    """Return values of interleaved members as a vector, without a copy if possible; and the number of members."""
+    who = "interleaved_batch"
+    given, backend, dtype = _checked(values, like, who, 0)
+    return _flat(given, (int(np.prod(given.shape)),), dtype, backend, who), int(given.shape[-1])
+
+
+def _checked(values: Any, like: Any, who: str, first: int) -> tuple[Any, Backend, np.dtype]:
+    """Return values, their device and dtype; `first` is 0 if the first axis is one of the member, else -1."""
     if not has_batches(like):
-        raise TypeError(f"{_WHO}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
+        raise TypeError(f"{who}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
     _require_plain(like, "like")
     backend, member = like._backend, like._core.member_shape(like._matrix)
-    owners.refuse_gpu_array(values, backend, _WHO)
-    owner = owners.owner_of(values)
-    given = as_numpy(values, _WHO) if owner is None else values
-    if len(given.shape) != 1 + len(member) or tuple(given.shape[1:]) != member:
-        expected = ", ".join(["count", *map(str, member)])
-        raise ValueError(f"{_WHO}: values have shape {tuple(given.shape)}, expected ({expected}) for {like!r}")
-    dtype = value_dtype(owners.dtype_of(given), None, _WHO)
-    rows = given.shape[0], int(np.prod(member))
+    owners.refuse_gpu_array(values, backend, who)
+    given = as_numpy(values, who) if owners.owner_of(values) is None else values
+    shape = tuple(given.shape)
+    if len(shape) != 1 + len(member) or (shape[1:] if first else shape[:-1]) != member:
+        sides = [*map(str, member)]
+        expected = ", ".join(["count", *sides] if first else [*sides, "count"])
+        raise ValueError(f"{who}: values have shape {shape}, expected ({expected}) for {like!r}")
+    return given, backend, value_dtype(owners.dtype_of(given), None, who)
+
+
+def _flat(given: Any, shape: tuple[int, ...], dtype: np.dtype, backend: Backend, who: str) -> Any:
+    """Return values in C order, with another shape."""
     if backend is CPU:
-        return np.require(given, dtype, ["C", "A"]).reshape(rows)
-    return owners.contiguous(owners.as_device_array(given.reshape(rows), dtype, backend, _WHO, "values"), dtype)
+        return np.require(given, dtype, ["C", "A"]).reshape(shape)
+    return owners.contiguous(owners.as_device_array(given.reshape(shape), dtype, backend, who, "values"), dtype)
+
+
+def transposed(backend: Backend, rows: Any) -> Any:
+    """Return a copy of the transpose of a 2-D array, in C order."""
+    if backend is CPU:
+        return np.array(rows.T, order="C")
+    result = backend.core.empty(rows.shape[::-1], rows.dtype.name, backend.index)
+    result.assign(rows.T)
+    return result
 
 
 def stacked(given: Any) -> tuple[Any, SparseArray]:

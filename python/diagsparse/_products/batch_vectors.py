@@ -1,4 +1,4 @@
-"""Products of a batch with vectors, a row for each member, on the CPU and on a GPU."""
+"""Products of a batch with vectors, a row (or if interleaved a column) for each member, on the CPU and on a GPU."""
 
 from __future__ import annotations
 
@@ -30,20 +30,41 @@ class _Product(device_dense.Product):
         shape = batch.shape[::-1] if op else batch.shape
         super().__init__(batch._all, op, shape, alpha, beta, None, who)
         self.count = batch.count
+        self._interleaved = batch._interleaved
+
+    def _rows(self, n: int) -> tuple[int, int]:
+        """Return the shape of vectors of length n for all members."""
+        return (n, self.count) if self._interleaved else (self.count, n)
 
     def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
         n = self.shape[1]
-        if shape not in ((n,), (self.count, n)):
+        if shape not in ((n,), self._rows(n)):
+            rows, cols = self.shape[::-1] if self.op else self.shape
             raise ValueError(
-                f"{self.who}: x has shape {tuple(shape)}, but the batch is {self.count} matrices {self.a.shape[0]} x "
-                f"{self.a.shape[1]} and needs ({self.count}, {n}), or ({n},) for all of them"
+                f"{self.who}: x has shape {tuple(shape)}, but the batch is {self.count} matrices {rows} x {cols} and "
+                f"needs {self._rows(n)}, or ({n},) for all of them"
             )
         wanted, result = product_dtypes(self.a.dtype, given)
         check_scalars(result, self.alpha, self.beta, self.who)
         return wanted, result
 
     def result_shape(self, x: Any) -> tuple[int, ...]:
-        return self.count, self.shape[0]
+        return self._rows(self.shape[0])
+
+    def _multiply(self, x: Any, y: Any) -> None:
+        """Write the product to y; x and y have unit strides in the last axis, or if interleaved C order."""
+        core, matrix = self.backend.core, self.a._matrix
+        if self._interleaved:
+            core.matvec(matrix, self.op, x.ravel(), y.ravel(), self.alpha, self.beta, self.kernel)
+        else:
+            core.batch_matvec(matrix, self.op, x, y, self.alpha, self.beta)
+
+    def _fits(self, array: Any) -> bool:
+        """Whether a product can be written to an array."""
+        if self._interleaved:
+            return array.flags.c_contiguous if isinstance(array, np.ndarray) else owners.is_contiguous(array)
+        unit = host_dense.has_unit_stride if isinstance(array, np.ndarray) else device_dense.has_unit_stride
+        return unit(array, 1) and not host_dense.overlaps_itself(array)
 
     def require_out(self, out: Any) -> None:
         """Raise ValueError for beta without out."""
@@ -56,13 +77,15 @@ class _Product(device_dense.Product):
         y = target = np.empty(self.result_shape(x), result) if out is None else out
         if out is not None:
             host_dense.checked_output(out, self.result_shape(x), result, self.who)
-            if not host_dense.has_unit_stride(out, 1) or host_dense.overlaps_itself(out):
+            if not self._fits(out):
                 y = np.array(out, order="C")
         if not host_dense.has_unit_stride(x, x.ndim - 1) or np.may_share_memory(x, y):
             x = np.array(x, order="C")
         if x.size and y.size:
-            rows = np.broadcast_to(x, (self.count, self.shape[1]))
-            self.backend.core.batch_matvec(self.a._matrix, self.op, rows, y, self.alpha, self.beta)
+            rows = np.broadcast_to(
+                x[:, np.newaxis] if self._interleaved and x.ndim == 1 else x, self._rows(self.shape[1])
+            )
+            self._multiply(np.ascontiguousarray(rows) if self._interleaved else rows, y)
         else:  # empty sums are 0, and NaN with an infinite alpha
             y[...] = np.nan if not np.isfinite(self.alpha) else self.beta * y if self.beta != 0 else 0
         if y is not target:
@@ -77,14 +100,14 @@ class _Product(device_dense.Product):
         if target is None:
             y = make("C")
         else:
-            fits = device_dense.has_unit_stride(target, 1) and not host_dense.overlaps_itself(target)
-            y = target if fits else device_dense.gather(core, target, 1)
+            y = target if self._fits(target) else device_dense.gather(core, target, 1)
         if not device_dense.has_unit_stride(x, x.ndim - 1) or (target is not None and core.overlap(target, x)):
             x = device_dense.gather(core, x, 1)
         if x.size and y.size:
             if x.ndim == 1:
-                x = owners.strided(core, x, (self.count, x.shape[0]), (0, x.itemsize))
-            core.batch_matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta)
+                strides = (x.itemsize, 0) if self._interleaved else (0, x.itemsize)
+                x = owners.strided(core, x, self._rows(x.shape[0]), strides)
+            self._multiply(owners.contiguous(x, x.dtype) if self._interleaved else x, y)
         elif y.size:  # the members have no columns
             y.assign(y * self.beta if self.beta != 0 else device_dense.zeros(core, y))
             if not np.isfinite(self.alpha):

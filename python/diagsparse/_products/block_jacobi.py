@@ -73,4 +73,4 @@ def block_jacobi(A: Any, block: int, *, method: str | None = None) -> Factorizat
     inside = entries.row // block == entries.col // block
     at = entries.data[inside], (entries.row[inside], entries.col[inside])
     blocks = FORMATS["csr"].array(sp.csr_array(at, shape=a.shape)).to(a.device)
-    return Factorization(blocks, 0, method)
+    return Factorization(blocks, 0, method, who="block_jacobi")

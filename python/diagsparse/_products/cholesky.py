@@ -68,4 +68,4 @@ def cholesky_banded(A: Any) -> CholeskyFactorization:
     a = require_sparse(A, "cholesky_banded", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"cholesky_banded: A is {a!r}; expected a square matrix")
-    return CholeskyFactorization(unpacked(a), 0, "cholesky")
+    return CholeskyFactorization(unpacked(a), 0, "cholesky", who="cholesky_banded")

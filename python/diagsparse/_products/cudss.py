@@ -109,8 +109,8 @@ class Cudss:
                 yield
         except self._cudss.cuDSSError as error:
             if "ALLOC_FAILED" in str(error):
-                raise MemoryError(f"factorized: cuDSS is out of memory on {self._a.device}") from error
-            raise CudaError(f"factorized: cuDSS: {error}") from error
+                raise MemoryError(f"cuDSS is out of memory on {self._a.device}") from error
+            raise CudaError(f"cuDSS: {error}") from error
 
 
 def _done(returned: tuple[Any, ...]) -> Any:

@@ -15,22 +15,35 @@ from .._arrays import device_dense, owners
 from .._backends.types import product_dtypes, solved_in
 from .._matrix.builders import eye
 from .._matrix.sparse_array import SparseArray
-from . import device_methods
-from .device_methods import Solve
+from . import device_members, device_methods
+from .device_methods import Reach, Solve
 
 
 class DeviceFactors:
     """Solvers for ``a - sigma I``, its transpose and its adjoint, for a matrix of `members` diagonal blocks.
 
-    If there is only one solve, `once`, the matrix is not copied, and no more is stored than necessary.
+    `reach` are the distances of the outermost nonzero diagonals below and above the main one.
+
+    If there is only one solve, `once`, the matrix is not copied, and no more is stored than necessary. With
+    `interleaved`, the matrix does not consist of diagonal blocks, but of interleaved members, as in `device_members`.
     """
 
-    def __init__(self, a: SparseArray, sigma: complex, method: str, members: int, once: bool = False) -> None:
+    def __init__(
+        self,
+        a: SparseArray,
+        sigma: complex,
+        method: str,
+        members: int,
+        reach: Reach,
+        once: bool = False,
+        interleaved: bool = False,
+    ) -> None:
         if sigma:
             self.matrix = a - a.dtype.type(sigma) * eye(a.shape[0], dtype=a.dtype, device=a.device)
         else:
             self.matrix = a if once else a.copy()  # as the user may write to the matrix
-        self._method, self._members = device_methods.METHODS[method], members
+        self.method, self._members, self._reach, self.interleaved = method, members, reach, interleaved
+        self._methods: Any = device_members if interleaved else device_methods
         self._once = once and method == "tridiagonal"
         self._solves: dict[tuple[str, np.dtype], tuple[Solve, int]] = {}
         self._lock = Lock()
@@ -57,10 +70,11 @@ class DeviceFactors:
             if key not in self._solves:
                 a = {"N": self.matrix, "T": self.matrix.T, "H": self.matrix.H}[trans].astype(dtype, copy=False)
                 if self._once:
-                    self._solves[key] = device_methods.tridiagonal_once(a, self._members), 0
+                    self._solves[key] = self._methods.tridiagonal_once(a, self._members), 0
                 else:
-                    solve, nbytes, verify = self._method(a, self._members)
-                    device_methods.require_regular(a, solve, verify)
+                    reach = self._reach if trans == "N" else self._reach[::-1]
+                    solve, nbytes, verify = self._methods.METHODS[self.method](a, self._members, reach)
+                    device_methods.require_regular(a, solve, verify, self._members, self.interleaved)
                     self._solves[key] = solve, nbytes
             return self._solves[key][0]
 
@@ -69,7 +83,7 @@ class RightSide(device_dense.Product):
     """The task of solving for a right-hand side, as a product with it.
 
     `fitted` returns the shape of the solutions for a shape of right-hand sides, or raises. For a batch it has a row for
-    each member, and all rows form one vector.
+    each member, or a column if they are interleaved, and all elements form one vector.
     """
 
     def __init__(self, factors: Any, trans: str, fitted: Callable[..., tuple[int, ...]]) -> None:
@@ -102,7 +116,8 @@ class RightSide(device_dense.Product):
         """Return the right-hand sides as columns; for a real matrix, complex ones as two."""
         core = self.backend.core
         if x.shape != shape:  # one right-hand side for all members
-            x = owners.strided(core, owners.contiguous(x, x.dtype), shape, (0, x.itemsize))
+            strides = (x.itemsize, 0) if self._factors.interleaved else (0, x.itemsize)
+            x = owners.strided(core, owners.contiguous(x, x.dtype), shape, strides)
         rows = core.empty(shape, x.dtype.name, x.device)
         rows.assign(x)
         return self._columns(rows, self.a.dtype)

@@ -1,4 +1,4 @@
-"""Methods of factorizations on a GPU: kernels of our own and cuSPARSE for narrow bands, NVIDIA's cuDSS for the rest.
+"""Methods of factorizations on a GPU: kernels of our own and cuSPARSE for bands, NVIDIA's cuDSS for the rest.
 
 A method returns a function that solves, the bytes of the factors, and how to verify them. cuSPARSE does not return
 factors, so only the diagonals are stored where it is used.
@@ -16,29 +16,32 @@ from .._backends import libraries, memory
 from .._matrix.builders import eye
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
+from . import device_banded, device_corners, device_corrected, device_members
+from .banded_sizes import MOST_REACH
 from .cudss import Cudss
 from .device_bands import WITH_DIAGONALS, by_rows, filled
 from .triangles import Triangle
 
 _MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
-_MIN_SYSTEMS = 32  # systems from which cuSPARSE is faster than cuDSS, which solves all of them as one
+_SINGULAR, _RESIDUAL = 0.1, 1e-3  # least |A| |x| eps / |b| and residual of a solution without correct digits
 
 Solve = Callable[[Any, Any], None]
 """``solve(b, x)`` writes the solutions for `b` to `x`: columns of `DeviceArray`s in F order; `x` may be `b`."""
 
-Method = Callable[[SparseArray, int], tuple[Solve, int, str]]
-"""``method(a, members)`` returns a solver of a matrix of `members` diagonal blocks, the bytes of the factors, and what
-has to be verified for a random right-hand side: "finite", "residual", "backward error" of a tridiagonal matrix, or ""
-for nothing."""
+Reach = tuple[int, int]  # the distances of the outermost nonzero diagonals below and above the main one
+
+Method = Callable[[SparseArray, int, Reach], tuple[Solve, int, str]]
+"""``method(a, members, reach)`` returns a solver of a matrix of `members` diagonal blocks, the bytes of the factors and
+what has to be verified for a random right-hand side: "finite", "residual", "backward error", or "" for nothing."""
 
 
 def chosen(a: SparseArray, below: int, above: int, needed: str, members: int) -> str:
     """Return the method for a matrix of `members` blocks; `needed` is the first one that supports its bandwidth."""
-    if members == 1 and _is_cyclic(a):
+    if _is_cyclic(a, members) or (members == 1 and needed == "cudss" and device_corrected.has_corners(a)):
         return "cyclic"
-    if needed == "pentadiagonal" and members < _MIN_SYSTEMS and not isinstance(libraries.cudss(), Exception):
-        return "cudss"
-    return needed
+    if members == 1 and needed == "cudss" and device_corrected.of_quasi_band(a) is not None:
+        return "woodbury"
+    return "banded" if needed == "pentadiagonal" else needed
 
 
 def _overwriting(solve: Callable[[Any], None]) -> Solve:
@@ -59,7 +62,7 @@ def _parts(vector: Any, count: int) -> Iterator[Any]:
         yield vector[i * length : (i + 1) * length]
 
 
-def _diagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _diagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     inverse = eye(a.shape[0], dtype=a.dtype, format="dia", device=a.device)
     inverse.values = (by_rows(a, 0, a.shape[0]) ** -1).reshape(inverse.values.shape)
 
@@ -82,19 +85,21 @@ def _three_diagonals(a: SparseArray) -> tuple[Any, Any, Any]:
     return below, main, above
 
 
-def _tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _tridiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     values = 4 * a.shape[0]  # 2.6 for each row, or 4.4 if the inverse does not decay
     memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
     below, main, above = _three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
-    if factors is None:  # solutions would be inaccurate without pivoting
-        pivoting = _pivoting_tridiagonal(a, members)
+    if factors is None and members > 1:  # solutions would be inaccurate without pivoting
+        return device_members.pivoting(a, members)
+    if factors is None:
+        pivoting = _pivoting_tridiagonal(a, members, reach)
         try:
             require_regular(a, pivoting[0], "backward error")
         except np.linalg.LinAlgError:
             if isinstance(libraries.cudss(), Exception):
                 raise
-            return _cudss(a, members)
+            return _cudss(a, members, reach)
         return *pivoting[:2], ""
     copied = [d for d in (below, main, above) if not a._core.overlap(a._matrix.values, d)]  # the factors refer to them
     return factors.solve, factors.nbytes + sum(d.nbytes for d in copied), ""
@@ -105,7 +110,7 @@ def tridiagonal_once(a: SparseArray, members: int) -> Solve:
 
     def solve(b: Any, x: Any) -> None:
         if x is b or x.shape[1] != 1 or not a._core.solve_tridiagonal_once(*diagonals, block, 0, b, x):
-            factored, _, verify = _tridiagonal(a, members)
+            factored, _, verify = _tridiagonal(a, members, (1, 1))
             require_regular(a, factored, verify)
             factored(b, x)
 
@@ -113,50 +118,66 @@ def tridiagonal_once(a: SparseArray, members: int) -> Solve:
     return solve
 
 
-def _is_cyclic(a: SparseArray) -> bool:
-    """Whether all nonzeros are on the three diagonals in the middle and in two corners, which are apart from them."""
-    n, summary = a.shape[0], a._summary()
+def _is_cyclic(a: SparseArray, members: int) -> bool:
+    """Whether all nonzeros are on three diagonals in the middle and in two corners apart from them, in each block."""
+    n, summary = a.shape[0] // members, a._summary()
     offsets = abs(summary.offsets)
     if n < 4 or n - 1 not in offsets:
         return False
     return {n - 1} <= set(offsets[summary.fill > 0].tolist()) <= {0, 1, n - 1}
 
 
-def _cyclic(a: SparseArray, members: int) -> tuple[Solve, int, str]:
-    """Correct tridiagonal solutions by Woodbury's formula: the corners are a matrix of rank 2.
-
-    With the two corner elements in K, and the columns of the identity for the first and the last row in P, the matrix
-    is ``T + P K P^T``, and its inverse ``(I - Y M P^T) T^-1`` with ``Y = T^-1 P`` and ``M = (I + K P^T Y)^-1 K``.
-    """
-    n, core = a.shape[0], a._core
-    if members != 1 or not _is_cyclic(a):
-        raise ValueError('factorized: method "cyclic" needs three diagonals and two corner elements on a GPU')
+def _cyclic(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
+    if not _is_cyclic(a, members):
+        if members == 1 and device_corrected.has_corners(a):
+            return _corrected(a, device_corrected.of_corners(a), reach)
+        raise ValueError(
+            'factorized: method "cyclic" needs three diagonals and two corner elements, or for a single matrix a band '
+            "with entries in two small corners"
+        )
+    n, core = a.shape[0] // members, a._core
     a = a if a.format in WITH_DIAGONALS else convert(a, "csr")
-    first, last = (core.diagonal(a._matrix, a._op, k).get()[0] for k in (n - 1, 1 - n))
+    corners = []
+    for k in (n - 1, 1 - n):  # one element for each member
+        diagonal, corner = core.diagonal(a._matrix, a._op, k), core.empty((members,), a.dtype.name, a._backend.index)
+        corner.assign(owners.strided(core, diagonal, (members,), (n * diagonal.itemsize,)))
+        corners.append(corner)
     try:
-        solve, nbytes, verify = _tridiagonal(a, 1)
+        solve, nbytes, verify = _tridiagonal(a, members, (1, 1))
         require_regular(a, solve, "finite" if verify else "")
-        p = np.zeros((2, n), a.dtype)
-        p[0, 0] = p[1, -1] = 1
-        y = core.from_host(p, a._backend.index).T
-        solve(y, y)
-        ends = np.array([[y.T.ravel()[i + j * n :][:1].get()[0] for j in (0, 1)] for i in (0, n - 1)])
-        k = np.array([[0, first], [last, 0]])
-        m = np.linalg.solve(np.eye(2) + k @ ends, k).ravel().tolist()
-
-        def corrected(b: Any, x: Any) -> None:
-            solve(b, x)
-            core.correct_for_corners(y, m, x)
-
-        require_regular(a, corrected, "residual")
+        solve, more = device_corners.corrected(a, solve, members, False, corners)
+        require_regular(a, solve, "backward error", members)
     except np.linalg.LinAlgError:  # the tridiagonal matrix may be singular even if this one is not
         if isinstance(libraries.cudss(), Exception):
             raise
-        return _cudss(a, 1)
-    return corrected, nbytes + y.nbytes, ""
+        return _cudss(a, members, reach)
+    return solve, nbytes + more, ""
 
 
-def _pivoting_tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _woodbury(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
+    split = device_corrected.of_quasi_band(a)
+    if members != 1 or split is None:
+        raise ValueError(
+            'factorized: method "woodbury" needs a qband matrix of a band, and at most 64 rows or columns with other '
+            "entries"
+        )
+    return _corrected(a, split, reach)
+
+
+def _corrected(a: SparseArray, split: device_corrected.Split, reach: Reach) -> tuple[Solve, int, str]:
+    try:
+        return *device_corrected.corrected(a, split), ""
+    except np.linalg.LinAlgError:  # the band may be singular even if the matrix is not
+        if isinstance(libraries.cudss(), Exception):
+            raise
+        return _cudss(a, 1, reach)
+
+
+def _banded(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
+    return *device_banded.banded(a, *reach), ""
+
+
+def _pivoting_tridiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     """Repeat the elimination in every solve, with the pivoting of cuSPARSE."""
     n, core = a.shape[0], a._core
     rows = max(n, _MIN_ROWS["tridiagonal"])
@@ -175,7 +196,7 @@ def _pivoting_tridiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str
     return _overwriting(solve), sum(band.nbytes for band in bands), "finite"
 
 
-def _pentadiagonal(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _pentadiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     n, core = a.shape[0] // members, a._core
     rows = max(n, _MIN_ROWS["pentadiagonal"])
 
@@ -212,20 +233,22 @@ def _repeated(core: Any, column: Any, times: int) -> Any:
     return result
 
 
-def _cudss(a: SparseArray, members: int) -> tuple[Solve, int, str]:
+def _cudss(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     csr = convert(a, "csr")
     factors = Cudss(csr.copy() if csr._op else csr)
     return factors.solve, factors.nbytes, "residual" if factors.replaced_pivots else "finite"
 
 
-def _triangular(a: SparseArray, members: int) -> tuple[Solve, int, str]:
-    below = a._summary().offsets[a._summary().fill > 0].min(initial=0) < 0
-    triangle = Triangle(a, bool(below), False)
+def _triangular(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
+    triangle = Triangle(a, reach[0] > 0, False)
     return _overwriting(lambda x: triangle.solve(x, "N")), triangle.nbytes, "finite"
 
 
-def require_regular(a: SparseArray, solve: Solve, verify: str) -> None:
-    """Raise if the solution for a random right-hand side is not finite, or its residual or backward error is large."""
+def require_regular(a: SparseArray, solve: Solve, verify: str, members: int = 1, interleaved: bool = False) -> None:
+    """Raise if the solution for a random right-hand side is not finite, or its residual or backward error is large.
+
+    The residuals are those of each of `members` diagonal blocks, or of `interleaved` members.
+    """
     if not verify:
         return
     rng, core = np.random.default_rng(0), a._core
@@ -236,26 +259,41 @@ def require_regular(a: SparseArray, solve: Solve, verify: str) -> None:
     flat = x.T.ravel()
     flat.assign(b)
     solve(x, x)
-    if (flat * 0).any():
-        raise np.linalg.LinAlgError("a solution is not finite")
     if verify == "finite":
+        if (flat * 0).any():
+            raise np.linalg.LinAlgError("a solution is not finite")
         return
+    ones = core.empty((a.shape[1],), b.dtype.name, b.device)
+    ones.fill(1)
     with np.errstate(all="ignore"):
-        off, limit = abs((a @ flat).get() - b.get()).max(), np.finfo(a.dtype).eps ** 0.5
-        if verify == "residual" and not off < limit:  # as pivots were replaced
-            raise np.linalg.LinAlgError(f"a pivot is zero, and the residual of a solution is {off:.1g}")
-        if verify == "backward error":
-            size = sum(abs(one.get()).max(initial=0) for one in _three_diagonals(a)) * abs(flat.get()).max() + 1
-            if not off < limit * size < np.inf:
-                raise np.linalg.LinAlgError(f"the backward error of a solution is {off / size:.1g}")
+        residual, sizes, sums = abs((a @ flat).get() - b.get()), abs(flat.get()), (abs(a) @ ones).get().real
+        off, size, row = (
+            (each.reshape(-1, members).T if interleaved else each.reshape(members, -1)).max(axis=1)
+            for each in (residual, sizes, sums)
+        )
+        growth, eps = row * size, np.finfo(a.dtype).eps  # of elements of b, which are at most 1
+        if verify == "residual":  # as pivots were replaced
+            wrong = ~(off < eps**0.5)
+        else:
+            wrong = ~(off < eps**0.5 * (growth + 1)) | ((growth * eps > _SINGULAR) & (off > _RESIDUAL))
+        error = off / (growth + 1)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        of = f" of member {i}" if members > 1 else ""
+        raise np.linalg.LinAlgError(
+            f"the residual of a solution{of} is {off[i]:.1g}, its backward error {error[i]:.1g}"
+        )
 
 
 METHODS: dict[str, Method] = {
     "diagonal": _diagonal,
     "tridiagonal": _tridiagonal,
     "pentadiagonal": _pentadiagonal,
+    "banded": _banded,
     "cudss": _cudss,
     "cyclic": _cyclic,
+    "woodbury": _woodbury,
     "triangular": _triangular,
 }
-REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2}  #: the largest offset that a method supports
+#: the largest offset that a method supports
+REACH = {"diagonal": 0, "tridiagonal": 1, "pentadiagonal": 2, "banded": MOST_REACH}

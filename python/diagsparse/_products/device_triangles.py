@@ -12,7 +12,7 @@ from .._matrix.sparse_array import SparseArray
 from .device_bands import by_rows, filled
 from .substitution import DIAGONALS, Singular
 
-_MOST_DIAGONALS, _MOST_IN_TRIANGLE = 16, 4  # of a csr matrix that is converted to diagonals
+_MOST_DIAGONALS, _MOST_IN_TRIANGLE = 27, 13  # of a csr matrix that is converted to diagonals
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 
 
@@ -37,7 +37,7 @@ class _Bidiagonal:
 def analyzed(a: SparseArray, trans: str, lower: bool, unit: bool) -> Any:
     """Return a triangle of op(a), for diagonals or csr; `lower` and `unit` describe op(a)."""
     inverse = None if unit else _reciprocals(a, _OPERATIONS[trans] ^ a._op)
-    if a.format in DIAGONALS or _has_few_diagonals(a, lower == (trans == "N")):
+    if a.format in DIAGONALS or has_few_diagonals(a, lower == (trans == "N")):
         system = _of_diagonals(a if a.format in DIAGONALS else convert(a, "hm"), trans, lower, unit, inverse)
         if system is not None:
             return system
@@ -46,7 +46,7 @@ def analyzed(a: SparseArray, trans: str, lower: bool, unit: bool) -> Any:
     return csr._core.triangle_of_rows(csr._matrix, _OPERATIONS[trans], lower, unit)
 
 
-def _has_few_diagonals(a: SparseArray, lower: bool) -> bool:
+def has_few_diagonals(a: SparseArray, lower: bool) -> bool:
     """Whether a triangle of a csr matrix consists of a few nearly full diagonals, which are solved faster as such."""
     summary = a._summary()
     own = summary.offsets < 0 if lower else summary.offsets > 0

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -19,61 +18,49 @@ from .._backends.types import product_dtypes, solved_in
 from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.sparse_array import SparseArray
 from .._show import display
-from . import batch_matrix, host_factors
+from . import host_factors
 from .batches import batch_array
-from .host_cholesky import NotPositiveDefinite
+from .interleaved import interleaved_batch
 from .method_choice import checked_method, reach
-from .substitution import Singular
+from .named_errors import named_errors, shift
 
 _OPERATIONS = {"N": 0, "T": TRANSPOSED, "H": TRANSPOSED | CONJUGATED}
 _NAMES = {bits: name for name, bits in _OPERATIONS.items()}
 
 
-class _Solver:
+class Solver:
     """Solving with the factors of a matrix, or of the block diagonal matrix of the members of a batch."""
 
     dtype: np.dtype
     shape: tuple[int, int]
-    method: str
     sigma: complex
     seconds: float
     _members: int | None = None  # number of members of a batch
     _op: int = 0  # the bits of the view that is solved with
 
-    def _factor(self, a: SparseArray, sigma: complex, method: str | None, once: bool) -> None:
-        """Factor ``a - sigma I``; `once`: for a single solve."""
+    def _factor(self, a: SparseArray, sigma: complex, method: str | None, once: bool, who: str) -> None:
+        """Factor ``a - sigma I`` for the function `who`; `once`: for a single solve."""
         began = time.perf_counter()
         self.sigma, self._backend = sigma, a._backend
         blocks = max(1, self._members or 1)
         below, above = reach(a)
-        self.method = checked_method(a, method, below, above, blocks)
-        with self._naming_singular("factorized:"):
+        with self._naming_errors(f"{who}:"):
+            chosen = checked_method(a, method, below, above, blocks)
             if a._backend is CPU:
-                self._factors: Any = host_factors.HostFactors(a, sigma, self.method, below, above, blocks)
-                self.method = self._factors.method
+                self._factors: Any = host_factors.HostFactors(a, sigma, chosen, below, above, blocks)
             else:
                 from .device_factors import DeviceFactors  # imported at its first use
 
-                self._factors = DeviceFactors(a, sigma, self.method, blocks, once)
+                self._factors = DeviceFactors(a, sigma, chosen, blocks, (below, above), once)
         self.seconds = time.perf_counter() - began
 
-    @contextmanager
-    def _naming_singular(self, who: str) -> Iterator[None]:
-        """Make errors of singular matrices name the matrix and the pivot."""
-        try:
-            yield
-        except NotPositiveDefinite as error:
-            member, minor = divmod(error.order - 1, max(1, self.shape[0]))
-            what = f"leading minor of order {minor + 1}" + f" of member {member}" * (self._members is not None)
-            raise np.linalg.LinAlgError(
-                f"{who} A{_shift(self.sigma)} is not positive definite: the {what} is not positive"
-            ) from None
-        except Singular as error:
-            member, row = divmod(error.row, max(1, self.shape[0]))
-            what = f"pivot {row + 1}" + f" of member {member}" * (self._members is not None)
-            raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {what} is zero") from None
-        except np.linalg.LinAlgError as error:
-            raise np.linalg.LinAlgError(f"{who} A{_shift(self.sigma)} is singular: {error}") from None
+    def _naming_errors(self, who: str) -> AbstractContextManager[None]:
+        return named_errors(who, self.sigma, self.shape[0], self._members)
+
+    @property
+    def method(self) -> str:
+        """The method that is used, see `factorized`."""
+        return str(self._factors.method)
 
     @property
     def nbytes(self) -> int:
@@ -117,10 +104,11 @@ class _Solver:
 
     def _solved(self, b: Any, trans: str) -> Any:
         if self._backend is not CPU:
-            with self._naming_singular("solve:"):
+            with self._naming_errors("solve:"):
                 return device_dense.multiply(self._factors.right_side(trans, self._fitted), b, None, None)
         owners.refuse_gpu_array(b, self._backend, "solve", "b")
         given = as_numpy(b, "solve")
+        require_numbers(given.dtype)
         shape = self._fitted(given.shape)
         wanted, result_dtype = product_dtypes(self.dtype, given.dtype)
         x = np.zeros(shape, result_dtype)
@@ -129,7 +117,7 @@ class _Solver:
         dtype = solved_in(self.dtype, given.dtype)
         rhs = np.array(np.broadcast_to(given, shape), wanted, order="C").reshape(self._order, -1)
         columns = rhs.view(dtype) if wanted.kind == "c" else rhs.astype(dtype, copy=False)  # complex columns as two
-        with self._naming_singular(f"solve: b needs factors in {dtype}, and there"):
+        with self._naming_errors(f"solve: b needs factors in {dtype}, and there"):
             x.reshape(self._order, -1).view(dtype)[...] = self._factors.solve(columns, trans, dtype)
         return x
 
@@ -153,7 +141,7 @@ class _Solver:
         return display.factors_html(self)
 
 
-class Factorization(_Solver, LinearOperator):
+class Factorization(Solver, LinearOperator):
     """The factors of ``A - sigma I``, created by `factorized`: a linear operator that solves systems.
 
     ``F(b)``, ``F @ b`` and ``F.solve(b)`` solve ``(A - sigma I) x = b``; ``F.T`` and ``F.H`` solve with the transpose
@@ -171,10 +159,12 @@ class Factorization(_Solver, LinearOperator):
         Time of the factorization.
     """
 
-    def __init__(self, a: SparseArray, sigma: complex, method: str | None, once: bool = False) -> None:
+    def __init__(
+        self, a: SparseArray, sigma: complex, method: str | None, once: bool = False, who: str = "factorized"
+    ) -> None:
         dtype = np.result_type(a.dtype, np.complex64) if np.iscomplexobj(sigma) else a.dtype
         super().__init__(dtype, a.shape)
-        self._factor(a.astype(dtype, copy=False), sigma, method, once)
+        self._factor(a.astype(dtype, copy=False), sigma, method, once, who)
 
     def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         if len(shape) not in (1, 2) or shape[0] != self.shape[0]:
@@ -220,52 +210,7 @@ class Factorization(_Solver, LinearOperator):
     def __repr__(self) -> str:
         n, view = self.shape[0], view_name(self._op)
         what = f"({_shifted(self.sigma)}){view}" if view and self.sigma else f"{_shifted(self.sigma)}{view}"
-        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
-
-
-class BatchFactorization(_Solver):
-    """The factors of ``A_i - sigma I`` for all members of a batch: ``F.solve(B)`` solves row i with member i.
-
-    ``F(B)`` and ``F @ B`` do the same. It is not a SciPy operator. It has the attributes of `Factorization`, where
-    `shape` is that of each member, and `count`, the number of members.
-    """
-
-    def __init__(self, batch: batch_array, sigma: complex, method: str | None, once: bool = False) -> None:
-        self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
-        self.shape, self.count = batch.shape, batch.count
-        self._members = batch.count
-        if once and batch._backend is not CPU:
-            from . import device_batches  # imported at its first use
-
-            if device_batches.suits(batch, sigma, method):
-                self._factors, self._backend = device_batches.BatchInPlace(batch), batch._backend
-                self.method, self.sigma, self.seconds = self._factors.method, sigma, 0.0
-                return
-        rhs = batch_matrix.on_the_diagonal(batch, "factorized")
-        self._factor(rhs.astype(self.dtype, copy=False), sigma, method, once)
-
-    __array_ufunc__ = None  # so that `b @ F` raises TypeError
-
-    def __matmul__(self, b: Any) -> Any:
-        return self.solve(b)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def _fitted(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        rows = self.count, self.shape[0]
-        if tuple(shape) not in (rows, rows[1:]):
-            raise ValueError(
-                f"solve: b has shape {tuple(shape)}, but the batch is {self.count} matrices {self.shape[0]} x "
-                f"{self.shape[1]} and needs {rows}, or ({rows[1]},) for all of them"
-            )
-        return rows
-
-    def __repr__(self) -> str:
-        n = self.shape[0]
-        return (
-            f"<factors of {self.count} A_i{_shift(self.sigma)}, {n} x {n} {self.dtype}: {self.method}, {_size(self)}>"
-        )
+        return f"<factors of {what}, {n} x {n} {self.dtype}: {self.method}, {size_text(self)}>"
 
 
 def view_name(op: int) -> str:
@@ -273,22 +218,36 @@ def view_name(op: int) -> str:
     return {0: "", TRANSPOSED: ".T", CONJUGATED: ".conj()"}.get(op, ".H")
 
 
+def require_numbers(dtype: np.dtype) -> None:
+    """Raise TypeError if right-hand sides of this dtype cannot be solved for."""
+    if dtype.kind not in "biufc" or dtype.type in (np.longdouble, np.clongdouble):
+        raise TypeError(f"solve: b is of type {dtype}, expected numbers of at most double precision")
+
+
+def require_rows_of_batch(batch: Any, shape: tuple[int, ...], interleaved: bool) -> tuple[int, int]:
+    """Return the shape of the solutions of a batch for right-hand sides of this shape; raise if it does not fit."""
+    n = batch.shape[0]
+    expected = (n, batch.count) if interleaved else (batch.count, n)
+    if tuple(shape) not in (expected, (n,)):
+        raise ValueError(
+            f"solve: b has shape {tuple(shape)}, but the batch is {batch.count} matrices {n} x {n} and needs "
+            f"{expected}, or ({n},) for all of them"
+        )
+    return expected
+
+
 def require_dense(b: Any) -> None:
     """Raise TypeError if right-hand sides are sparse."""
     if sp.issparse(b):
         raise TypeError(f"solve: b is a sparse {type(b).__name__}; write b.toarray()")
-    if isinstance(b, batch_array):
+    if isinstance(b, (batch_array, interleaved_batch)):
         raise TypeError("solve: b is a batch of matrices, expected an array")
 
 
-def _shift(sigma: complex) -> str:
-    return f" - {sigma} I" if sigma else ""
-
-
 def _shifted(sigma: complex) -> str:
-    return f"A{_shift(sigma)}"
+    return f"A{shift(sigma)}"
 
 
-def _size(factors: _Solver) -> str:
+def size_text(factors: Solver) -> str:
     where = "" if factors._backend is CPU else f", {factors._backend.name}"
     return memory.human(factors.nbytes) + where

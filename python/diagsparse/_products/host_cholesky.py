@@ -49,7 +49,7 @@ def cholesky(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> 
         require_finite(band[k])
         if not np.array_equal(a.diagonal(k) - (sigma if k == 0 else 0), band[k, : n - k].conj()):
             differ = f"the diagonals {-k} and {k} differ" if k else "the main diagonal is not real"
-            raise ValueError(f"factorized: Cholesky factors need a {kind} matrix, but {differ}")
+            raise ValueError(f"Cholesky factors need a {kind} matrix, but {differ}")
     (factor,) = get_lapack_funcs(("pbtrf",), (band,))
     factors, info = factor(band, lower=True, overwrite_ab=True)
     if info > 0:

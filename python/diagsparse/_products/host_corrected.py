@@ -57,7 +57,7 @@ def cyclic(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tu
     """Factor a matrix whose offsets are near zero, or near those of the corners; ``order`` is that of a block."""
     near, far = _near_and_far(a, order)
     if 2 * (order - abs(far).min(initial=order)) > _MOST_ROWS:
-        raise ValueError('factorized: method "cyclic" needs a band with entries in two small corners')
+        raise ValueError('method "cyclic" needs a band with entries in two small corners')
     rows, values = [], []
     for k in far.tolist():
         diagonal = a.diagonal(k)
@@ -76,7 +76,7 @@ def woodbury(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> 
     """Factor a band with further entries in at most 64 rows."""
     split = _of_rows(a)
     if split is None:
-        raise ValueError(f'factorized: method "woodbury" needs a band and at most {_MOST_ROWS} rows with other entries')
+        raise ValueError(f'method "woodbury" needs a band and at most {_MOST_ROWS} rows with other entries')
     return _corrected(a, sigma, split, a.shape[0])
 
 
@@ -114,10 +114,10 @@ def _corrected(a: SparseArray, sigma: Any, split: _Split, order: int) -> tuple[S
     columns, at_column = np.unique(split.columns, return_inverse=True)
     if not rows.size:
         return solve, nbytes
+    values = members * rows.size * (2 * order + columns.size + rows.size)  # of P, Y, V and V Y
+    host_methods.require_memory(values * a.dtype.itemsize, f"{rows.size} columns of {members * order} rows")
     v = np.zeros((members, rows.size, columns.size), a.dtype)
     np.add.at(v, (split.members, at_row, at_column), split.values)
-    columns_bytes = 2 * members * order * rows.size * a.dtype.itemsize
-    host_methods.require_memory(columns_bytes, f"{rows.size} columns of {members * order} rows")
     p = np.zeros((members, order, rows.size), a.dtype)
     p[:, rows, np.arange(rows.size)] = 1
     y = solve(p.reshape(-1, rows.size), "N", ALL).reshape(p.shape)

@@ -86,6 +86,7 @@ METHODS: dict[str, Callable[..., tuple[Solve, int]]] = {
     "banded": host_methods.banded,
     "dense": host_methods.dense,
     "superlu": host_methods.superlu,
+    "qr": host_methods.qr,
     "cholesky": host_cholesky.cholesky,
     "cyclic": host_corrected.cyclic,
     "woodbury": host_corrected.woodbury,

@@ -20,6 +20,7 @@ from .triangles import Triangle
 
 _OPERATIONS = {"N": 0, "T": 1, "H": 2}  # of operations in LAPACK
 ALL = slice(None)
+_BLOCK = 64  # rows of the workspace of orthogonal factors for each right-hand side
 
 Solve = Callable[..., np.ndarray]
 """``solve(b, trans, rows)`` for b with the dtype of the factors; `rows` are those of one diagonal block, or all."""
@@ -31,7 +32,7 @@ class Unsuitable(Exception):
 
 def require_finite(*arrays: np.ndarray) -> None:
     if not all(np.isfinite(array).all() for array in arrays):
-        raise ValueError("factorized: A holds values that are not finite")
+        raise ValueError("A holds values that are not finite")
 
 
 def diagonal(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
@@ -89,12 +90,8 @@ def dense(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tup
     n = a.shape[0]
     if n == 0:  # getrf does not support it
         return diagonal(a, sigma, below, above, order)
-    require_memory(n * n * a.dtype.itemsize, f"a dense matrix {n} x {n}")
-    whole = a.toarray(order="F")
-    whole[np.arange(n), np.arange(n)] -= sigma
-    require_finite(whole)
     factor, back = get_lapack_funcs(("getrf", "getrs"), dtype=a.dtype)
-    factors, pivots, info = factor(whole, overwrite_a=True)
+    factors, pivots, info = factor(_whole(a, sigma), overwrite_a=True)
     if info > 0:
         raise Singular(info - 1)
 
@@ -103,6 +100,35 @@ def dense(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tup
         return back(factors[rows, rows], pivots[rows] - first, b, trans=_OPERATIONS[trans])[0]
 
     return solve, factors.nbytes + pivots.nbytes
+
+
+def qr(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
+    n = a.shape[0]
+    if n == 0:  # trtrs does not support it
+        return diagonal(a, sigma, below, above, order)
+    factors = _whole(a, sigma)
+    unitary = "unmqr" if a.dtype.kind == "c" else "ormqr"
+    factor, rotate, back = get_lapack_funcs(("geqrf", unitary, "trtrs"), dtype=a.dtype)
+    factors, reflections, _, _ = factor(factors, overwrite_a=True)
+    if (zeros := np.flatnonzero(factors.diagonal() == 0)).size:
+        raise Singular(int(zeros[0]))
+    adjoint = "C" if a.dtype.kind == "c" else "T"
+
+    def rotated(b: np.ndarray, trans: str) -> np.ndarray:
+        wide = np.array(b.reshape(n, -1), order="F")
+        return rotate("L", trans, factors, reflections, wide, _BLOCK * max(1, wide.shape[1]))[0]
+
+    def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
+        whole = b if rows == ALL else _alone(b, rows, n)
+        if trans == "N":
+            x = back(factors, rotated(whole, adjoint))[0]
+        elif trans == "H":
+            x = rotated(back(factors, whole, trans=2)[0], "N")
+        else:  # A^T is the adjoint of the conjugate
+            x = rotated(back(factors, whole.conj(), trans=2)[0], "N").conj()
+        return x.reshape(whole.shape)[rows]
+
+    return solve, factors.nbytes + reflections.nbytes
 
 
 def superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:
@@ -136,6 +162,16 @@ def triangular(a: SparseArray, sigma: Any, below: int, above: int, order: int) -
     return solve, matrix.nbytes + triangle.nbytes
 
 
+def _whole(a: SparseArray, sigma: Any) -> np.ndarray:
+    """Return ``a - sigma I`` as a dense matrix."""
+    n = a.shape[0]
+    require_memory(n * n * a.dtype.itemsize, f"a dense matrix {n} x {n}")
+    whole = a.toarray(order="F")
+    whole[np.arange(n), np.arange(n)] -= sigma
+    require_finite(whole)
+    return whole
+
+
 def _alone(b: np.ndarray, rows: slice, n: int) -> np.ndarray:
     """Return right-hand sides that are b in some rows, and zero in the others."""
     result = np.zeros((n, *b.shape[1:]), b.dtype)
@@ -144,4 +180,4 @@ def _alone(b: np.ndarray, rows: slice, n: int) -> np.ndarray:
 
 
 def require_memory(nbytes: int, what: str) -> None:
-    memory.require_free(nbytes, f"factorized: {what}", CPU, '; method="superlu" may need less')
+    memory.require_free(nbytes, what, CPU, '; method="superlu" may need less')

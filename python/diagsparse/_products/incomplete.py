@@ -49,13 +49,11 @@ class IncompleteFactorization(Factorization):
     def __init__(self, a: SparseArray, method: str, sweeps: int | None, shift: float) -> None:
         began = time.perf_counter()
         LinearOperator.__init__(self, a.dtype, a.shape)
-        self.sigma, self.method, self.sweeps, self._backend = 0, method, sweeps, a._backend
-        # Rows are eliminated one after the other, on the host.
-        host = stored(a if a._backend is CPU else a.to("cpu")).copy()
-        memory.require_free(host.nbytes, f"{method}: the factors", a._backend)
-        self._matrix = (_lu(host) if method == "ilu0" else _cholesky(host, shift)).to(a.device)
+        self.sigma, self.sweeps, self._backend = 0, sweeps, a._backend
+        memory.require_free(a.nbytes, f"{method}: the factors", a._backend)
+        self._matrix = _factored(stored(a).copy(), method, shift)
         steps = self._lu_steps if method == "ilu0" else self._cholesky_steps
-        self._factors: Any = Substitutions(self._matrix, steps)
+        self._factors: Any = Substitutions(method, self._matrix, steps)
         self.seconds = time.perf_counter() - began
 
     @property
@@ -144,23 +142,40 @@ def _part(a: SparseArray, wanted: Callable[[Any], Any]) -> SparseArray:
     return part.to(a.device)
 
 
-def _lu(a: SparseArray) -> SparseArray:
-    row = a._core.incomplete_lu(a._matrix)
-    if row >= 0:
-        raise np.linalg.LinAlgError(f"ilu0: the pivot of row {row} is zero or not finite")
-    return a
+def _factored(a: SparseArray, method: str, shift: float) -> SparseArray:
+    """Return both factors of `ilu0` in one matrix, which may be `a`, or L of `ic0`."""
+    cholesky = method == "ic0"
+    if a._backend is CPU:
+        factors, row = _by_rows(a, cholesky, shift)
+    else:
+        from . import device_incomplete  # imported at its first use
+
+        result = device_incomplete.factored(a, cholesky, shift)
+        if result is None:
+            return _factored(a.to("cpu"), method, shift).to(a.device)
+        factors, row = result
+    if row < 0:
+        return factors
+    why = _advice(row, _host(a).diagonal()[row], shift) if cholesky else f"the pivot of row {row} is zero or not finite"
+    raise np.linalg.LinAlgError(f"{method}: {why}")
 
 
-def _cholesky(a: SparseArray, shift: float) -> SparseArray:
+def _by_rows(a: SparseArray, cholesky: bool, shift: float) -> tuple[SparseArray, int]:
+    """Return factors that are computed row by row on the host, and the first row without a pivot, or -1."""
+    if not cholesky:
+        return a, a._core.incomplete_lu(a._matrix)
     lower = _part(a, lambda k: k <= 0)
     if shift:
         lower.setdiag(lower.diagonal() * (1 + shift))
-    row = lower._core.incomplete_cholesky(lower._matrix)
-    if row >= 0:
-        raise np.linalg.LinAlgError(
-            f"ic0: the pivot of row {row} is not positive; a larger shift={shift:g} makes the main diagonal dominant"
-        )
-    return lower
+    return lower, lower._core.incomplete_cholesky(lower._matrix)
+
+
+def _advice(row: int, element: Any, shift: float) -> str:
+    """Return which pivot is not positive, and what to do about it; `element` is that of A on the main diagonal."""
+    if not element.real > 0:
+        return f"A[{row}, {row}] is {element}, expected a positive main diagonal"
+    pivot = f"the pivot of row {row} is not positive"
+    return f"{pivot} with shift={shift:g}; try a larger one" if shift else f"{pivot}; try shift=0.1 or larger"
 
 
 def ilu0(A: Any, *, sweeps: int | None = None) -> IncompleteFactorization:
@@ -196,8 +211,11 @@ def ilu0(A: Any, *, sweeps: int | None = None) -> IncompleteFactorization:
     the pattern consists of all elements of the stored diagonals, zeros included, and the factors have the offsets of
     A. With csr it consists of the stored entries; other formats are converted to csr.
 
-    The factors are computed row by row on one thread of the host, also for a matrix on a GPU, where they are copied to.
-    Each row needs a multiply-add for each pair of an element in it and one in a row above that meet in the pattern.
+    On the CPU, the factors are computed row by row on one thread. Each row needs a multiply-add for each pair of an
+    element in it and one in a row above that meet in the pattern. On a GPU, the factors of diagonals of a grid are
+    computed there, also if they are stored as csr; others are computed on the host and copied.
+
+    For a right-hand side in a wider dtype, the factors are converted to it, and keep the precision of A.
 
     Examples
     --------

@@ -53,13 +53,13 @@ def checked_method(a: SparseArray, method: str | None, below: int, above: int, m
     if method is None:
         method = default_method(a, below, above, members)
     elif method not in order:
-        raise ValueError(f"factorized: no method {method!r} on {a.device}; expected {', '.join(order)}")
+        raise ValueError(f"no method {method!r} on {a.device}; expected {', '.join(order)}")
     elif order.index(method) < order.index(_first_that_fits(a, below, above)) or (
         method == "triangular" and not is_triangular(below, above)
     ):
-        raise ValueError(f"factorized: method {method!r}, but A has offsets from {-below} to {above}")
+        raise ValueError(f"method {method!r}, but A has offsets from {-below} to {above}")
     if method == "cudss" and isinstance(why := libraries.cudss(), Exception):
         reason = "" if requested else f"A has offsets from {-below} to {above}, which need NVIDIA's cuDSS on a GPU; "
         hint = "pip install 'diagsparse[cudss]', or write A.to(\"cpu\")"
-        raise ImportError(f"factorized: {reason}cuDSS is not available ({why}): {hint}") from why
+        raise ImportError(f"{reason}cuDSS is not available ({why}): {hint}") from why
     return method

@@ -9,9 +9,11 @@ import numpy as np
 from .._matrix.convert import unpacked
 from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
+from .batch_factors import BatchFactorization, InterleavedFactorization
 from .batches import batch_array
 from .cholesky import CholeskyFactorization
-from .factors import BatchFactorization, Factorization
+from .factors import Factorization
+from .interleaved import interleaved_batch
 
 
 def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Factorization | BatchFactorization:
@@ -19,7 +21,7 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
 
     Parameters
     ----------
-    A : sparse matrix (ours or SciPy's), shape (n, n), or batch_array
+    A : sparse matrix (ours or SciPy's), shape (n, n), batch_array or interleaved_batch
         On the CPU or on a GPU.
     sigma : scalar
         The shift.
@@ -27,15 +29,16 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
         The default is "diagonal" or "triangular" for such matrices (see `solve_triangular`), and otherwise depends on
         the bandwidth. On the CPU it is LAPACK's "tridiagonal", "banded" or "dense" if the band is narrow or mostly
         filled, "cyclic" for a band with entries in two corners, "woodbury" for `qband` matrices of a band and a few
-        rows, else SciPy's "superlu". "cholesky" is for positive definite bands, see `cholesky_banded`. On a GPU it is
-        "tridiagonal", "cyclic" if the band is tridiagonal, cuSPARSE's "pentadiagonal", else NVIDIA's "cudss" (install
-        the extra `cudss`).
+        rows, else SciPy's "superlu". "cholesky" is for positive definite bands, see `cholesky_banded`; "qr" for small
+        matrices with which all others are inaccurate. On a GPU it is "tridiagonal", "banded" for offsets up to 64,
+        "cyclic" and "woodbury" for such bands, where the rest of a `qband` matrix may also be in a few columns, else
+        NVIDIA's "cudss" (install the extra `cudss`). cuSPARSE's "pentadiagonal" is there on request.
 
     Returns
     -------
     Factorization
         A `scipy.sparse.linalg.LinearOperator` with ``F.solve(b, trans="N")``. For a batch, a `BatchFactorization`,
-        whose ``F.solve(B)`` solves the system of member i for row i.
+        whose ``F.solve(B)`` solves the system of member i for row i, or if it is interleaved for column i.
 
     Raises
     ------
@@ -54,9 +57,13 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     values, and need about ``2 n kl (kl + ku)`` multiply-adds; a solve needs ``2 n (2 kl + ku)``.
 
     On a GPU, a tridiagonal matrix and its factors have 5.6 to 7.4 n values. They are computed without pivoting if this
-    is accurate, else cuSPARSE pivots. There and in "pentadiagonal", every solve repeats the elimination.
+    is accurate, else cuSPARSE pivots. There and in "pentadiagonal", every solve repeats the elimination. A band with at
+    most `k` diagonals on each side of the main one has factors of 4 k n values, and a copy of the matrix. It is
+    eliminated in blocks of k rows, with pivoting inside of blocks; where this is inaccurate, LAPACK factors it on the
+    host, and solves there.
 
-    The members of a batch are factored as one block diagonal matrix.
+    The members of a `batch_array` are factored as one block diagonal matrix. Those of an `interleaved_batch` are copied
+    to this layout first, unless they are tridiagonal or cyclic, on a GPU, and at least 2048.
 
     Examples
     --------
@@ -74,17 +81,21 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     return factors(A, sigma, method, once=False)
 
 
-def factors(A: Any, sigma: complex, method: str | None, once: bool) -> Factorization | BatchFactorization:
+def factors(
+    A: Any, sigma: complex, method: str | None, once: bool, who: str = "factorized"
+) -> Factorization | BatchFactorization:
     """Return what `factorized` does; for a single solve, `once`, without a copy of A where that is possible."""
-    a = A if isinstance(A, batch_array) else require_sparse(A, "factorized", "A")
+    a = A if isinstance(A, (batch_array, interleaved_batch)) else require_sparse(A, who, "A")
     if a.shape[0] != a.shape[1]:
-        raise ValueError(f"factorized: A is {a!r}; expected a square matrix")
+        raise ValueError(f"{who}: A is {a!r}; expected a square matrix")
     if not is_scalar(sigma) or not _fits(sigma, a.dtype):
-        raise ValueError(f"factorized: sigma={sigma!r}: expected a finite number that {a.dtype} holds")
+        raise ValueError(f"{who}: sigma={sigma!r}: expected a finite number that {a.dtype} holds")
     if isinstance(a, batch_array):
-        return BatchFactorization(a, sigma, method, once)
+        return BatchFactorization(a, sigma, method, once, who)
+    if isinstance(a, interleaved_batch):
+        return InterleavedFactorization(a, sigma, method, once, who)
     kind = CholeskyFactorization if method == "cholesky" else Factorization
-    return kind(unpacked(a), sigma, method, once)
+    return kind(unpacked(a), sigma, method, once, who)
 
 
 def _fits(sigma: complex, dtype: np.dtype) -> bool:

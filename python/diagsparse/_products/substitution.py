@@ -15,7 +15,7 @@ class Singular(np.linalg.LinAlgError):
     """A singular matrix; the pivot in `row` is zero."""
 
     def __init__(self, row: int) -> None:
-        super().__init__(f"pivot {row + 1} is zero")
+        super().__init__(f"the pivot of row {row} is zero")
         self.row = row
 
 

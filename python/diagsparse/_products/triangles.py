@@ -24,7 +24,11 @@ class Triangle:
 
     @property
     def order(self) -> str:
-        """In which order rows are computed: "rows", "levels", "blocks", "lines" or "tridiagonal"."""
+        """In which order rows are computed.
+
+        "rows", "levels", "blocks" or "lines" on the CPU; "grid", "chains", "blocks", "march", "tridiagonal" or "levels"
+        on a GPU.
+        """
         return str(self._systems["N"].order)
 
     @property

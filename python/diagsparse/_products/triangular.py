@@ -22,8 +22,8 @@ class Substitutions:
     `build` returns them for a dtype; ``step.solve(x, trans)`` overwrites x.
     """
 
-    def __init__(self, matrix: SparseArray, build: Callable[[Any], Sequence[Any]]) -> None:
-        self.matrix, self._build, self._lock = matrix, build, Lock()
+    def __init__(self, method: str, matrix: SparseArray, build: Callable[[Any], Sequence[Any]]) -> None:
+        self.method, self.matrix, self._build, self._lock = method, matrix, build, Lock()
         self._steps = {matrix.dtype: build(matrix.dtype)}
 
     @property
@@ -54,9 +54,11 @@ class _Triangular(Factorization):
 
     def __init__(self, a: SparseArray, lower: bool, unit: bool) -> None:
         LinearOperator.__init__(self, a.dtype, a.shape)
-        self.sigma, self.method, self._backend = 0, "triangular", a._backend
-        with self._naming_singular("solve_triangular:"):
-            self._factors = Substitutions(a, lambda dtype: [Triangle(a.astype(dtype, copy=False), lower, unit)])
+        self.sigma, self._backend = 0, a._backend
+        with self._naming_errors("solve_triangular:"):
+            self._factors = Substitutions(
+                "triangular", a, lambda dtype: [Triangle(a.astype(dtype, copy=False), lower, unit)]
+            )
 
 
 class _Columns:

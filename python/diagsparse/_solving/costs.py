@@ -5,8 +5,10 @@ The times were fitted to matrices of some thousand to a million rows on two core
 
 from __future__ import annotations
 
+from math import ceil
 from typing import NamedTuple
 
+from .._products.banded_sizes import stored_values
 from . import incomplete
 from .problem import Problem
 
@@ -50,10 +52,19 @@ def pentadiagonal(problem: Problem) -> Cost:
 
 def banded(problem: Problem) -> Cost:
     below, above = problem.reach
+    if not problem.on_cpu:
+        return _by_cyclic_reduction(problem, below, above)
     operations = 2.0 * problem.n * (below * (below + above) + 2 * below + above + 1)
     entries = problem.n * (2 * below + above + 1)
     each = 3e-11 + 5e-9 / max(below, 16)  # LAPACK works in blocks where the band is wide
     return elimination(problem, entries, problem.n, operations, 1e-7 * problem.n + each * operations)
+
+
+def _by_cyclic_reduction(problem: Problem, below: int, above: int) -> Cost:
+    entries = stored_values(problem.n, below, above)
+    operations = 14.0 * problem.n * max(below, above, 1) ** 2
+    seconds = 2e-3 + 4e-12 * entries * problem.itemsize / 2 + 5e-13 * operations
+    return elimination(problem, entries, 0, operations, seconds)
 
 
 def cholesky(problem: Problem) -> Cost:
@@ -72,6 +83,11 @@ def dense(problem: Problem) -> Cost:
     return elimination(problem, problem.n**2, problem.n, operations, 1e-10 * operations)
 
 
+def orthogonal(problem: Problem) -> Cost:
+    operations = 2 * problem.n**3 / 3 + 2.0 * problem.n**2
+    return elimination(problem, problem.n**2, 0, operations, 3e-10 * operations)
+
+
 def reordered(problem: Problem) -> Cost:
     entries, operations = problem.factor_entries, problem.factor_operations
     seconds = 3e-8 * entries + 2.5e-10 * operations if problem.on_cpu else 0.2 + 4e-7 * problem.nnz + 1e-12 * operations
@@ -79,12 +95,17 @@ def reordered(problem: Problem) -> Cost:
 
 
 def cycles(problem: Problem) -> Cost:
-    diagonals, axes = len(problem.counts), len(problem.grid or ())
-    levels = 2.0**axes / (2.0**axes - 1)
-    values = problem.n * (diagonals + 6) * levels
-    moved = CYCLES * problem.itemsize * problem.n * (4 * diagonals + 20) * levels
+    axes, steps = (
+        len(problem.grid or ()),
+        ceil(problem.nnz / max(1, problem.n)),
+    )  # wrapped ones have diagonals of their own
+    weights, vectors, coarsening = (3**axes - 1) / 2**axes, 3, 2.0**axes
+    levels = coarsening / (coarsening - 1)
+    values = steps + weights + vectors + (3**axes + weights + vectors) / (coarsening - 1)
+    moved = CYCLES * problem.itemsize * problem.n * (4 * steps + 20) * levels
     seconds = 5e-3 + moved / (1.5e10 if problem.on_cpu else 2e12)
-    return Cost(int(values * problem.itemsize), CYCLES * 5 * diagonals * problem.n * levels, moved, seconds)
+    operations = CYCLES * 5 * steps * problem.n * levels
+    return Cost(int(values * problem.n * problem.itemsize), operations, moved, seconds)
 
 
 def iterations(problem: Problem) -> Cost:

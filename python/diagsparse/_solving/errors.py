@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from .._arrays import owners
 from .._backends.backend import CPU
 from .._backends.types import widened
-from .._matrix.norms import norm
 from .._matrix.sparse_array import SparseArray
 from .._products.batch_matrix import on_the_diagonal
 from .._products.batches import batch_array
+from .._products.interleaved import interleaved_batch
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,38 @@ class Errors:
 class System:
     """A matrix, or all members of a batch, as the factor of products ``A x`` and of norms."""
 
-    def __init__(self, A: SparseArray | batch_array, owner: type[owners.AnyLibrary] | None) -> None:
+    def __init__(self, A: SparseArray | batch_array | interleaved_batch, owner: type[owners.AnyLibrary] | None) -> None:
         self.A, self._axis = A, 1 if isinstance(A, batch_array) else 0
         self._owner = owner  # the library of the right-hand sides
 
     @cached_property
     def norm(self) -> NDArray[np.float64]:
-        """The largest sum of absolute values of a row: of the matrix, or of each member."""
+        """The largest sum of absolute values of a row: of the matrix, or of each member.
+
+        If it overflows, it is NaN, so that no error seems small.
+        """
+        _, largest = self.row_sums
+        return np.where(np.isinf(largest), np.nan, largest)
+
+    @cached_property
+    def row_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The smallest and the largest sum of absolute values of a row: of the matrix, or of each member."""
+        whole: Any = self.A
+        count, axis = 1, 1
         if isinstance(self.A, batch_array):
             whole, count = on_the_diagonal(self.A, "solve"), self.A.count
-        else:
-            whole, count = self.A, 1
+        elif isinstance(self.A, interleaved_batch):
+            whole, count, axis = self.A._all, self.A.count, 0
         if not whole.shape[0]:
-            return np.zeros(count)
-        if whole._backend is not CPU:
-            return _on_host(_maximum(self._row_sums(whole).reshape((count, -1)), 1))
-        if count == 1:
-            return np.array([norm(whole, np.inf)])
-        return _on_host(_maximum(np.asarray(abs(whole).sum(axis=1)).reshape(count, -1), 1))
+            return np.zeros(count), np.zeros(count)
+        sums = whole._format.absolute_sums(whole, 1) if whole._backend is CPU else self._sums_on_device(whole)
+        if count > 1:
+            sums = sums.reshape((count, -1) if axis else (-1, count))
+        else:
+            sums, axis = sums.reshape(-1), 0  # libraries reduce a long row of a matrix by a single block of threads
+        return _on_host(_minimum(sums, axis)), _on_host(_maximum(sums, axis))
 
-    def _row_sums(self, A: SparseArray) -> Any:
+    def _sums_on_device(self, A: SparseArray) -> Any:
         """Return the sums of absolute values of rows on a GPU, as an array of the library of the right-hand sides."""
         sizes, backend = abs(A), A._backend
         ones = backend.core.empty((A.shape[1],), widened(sizes.dtype).name, backend.index, "C")
@@ -69,14 +81,18 @@ class System:
     def errors(self, x: Any, b: Any) -> Errors:
         """Return the errors of the solution `x` for the right-hand side `b`, arrays of the same library."""
         x, b, image = (_computable(one) for one in (x, b, self.A @ x))
+        if b.ndim < x.ndim and self._axis == 0:  # one for all members, in the last axis
+            b = b[:, None]
         residual = b - image
         with np.errstate(all="ignore"):
             (largest, length), (solution, _), (given, norm_of_b) = (self._norms(one) for one in (residual, x, b))
-            image_bound, tiny = self.norm * solution, (1 + self.norm) * np.finfo(owners.dtype_of(x)).tiny
+            tiny = (1 + self.norm) * np.finfo(owners.dtype_of(x)).tiny
+            unit = np.maximum(solution, 1)  # all is divided by it, so that no product overflows
+            image_bound, given_bound = self.norm * (solution / unit), given / unit
             errors = Errors(
-                backward=largest / np.maximum(image_bound + given, tiny),
+                backward=largest / unit / np.maximum(image_bound + given_bound, tiny / unit),
                 residuals=length / np.maximum(norm_of_b, tiny),
-                growth=image_bound / np.maximum(given, tiny),
+                growth=image_bound / np.maximum(given_bound, tiny / unit),
                 finite=np.broadcast_to(np.isfinite(given), solution.shape),
                 residual=residual,
             )
@@ -104,6 +120,11 @@ def can_be_refined(x: Any) -> bool:
 def _maximum(values: Any, axis: int) -> Any:
     """Return the maximum along an axis, for any library."""
     return values.amax(axis) if hasattr(values, "amax") else values.max(axis)
+
+
+def _minimum(values: Any, axis: int) -> Any:
+    """Return the minimum along an axis, for any library."""
+    return values.amin(axis) if hasattr(values, "amin") else values.min(axis)
 
 
 def _computable(array: Any) -> Any:

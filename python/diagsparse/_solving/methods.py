@@ -14,6 +14,7 @@ import numpy as np
 from .._backends import libraries
 from .._backends.memory import human
 from .._multigrid.setup import multigrid
+from .._products.banded_sizes import MOST_REACH
 from .._products.method_choice import is_triangular
 from .._products.solving import factors
 from .._show.columns import percent
@@ -43,7 +44,8 @@ class Method:
     reason: Callable[[Problem], str]  #: a sentence on why the method suits the matrix
     prepare: Callable[[Any], Solver]  #: factors a matrix, or sets up what an iteration needs
     direct: bool = True
-    pivoting: tuple[str, ...] = ("cpu", "cuda")  #: devices on which it is so stable that no other method does better
+    pivoting: tuple[str, ...] = ("cpu", "cuda")  #: devices on which no other method but "qr" is more stable
+    keeps_rows: bool = False  #: whether it is for symmetric matrices, whose rows cannot be scaled alone
     missing: Callable[[], str] = lambda: ""  #: how to install what is missing
 
 
@@ -65,7 +67,7 @@ def _factors(method: str | None) -> Callable[[Any], Solver]:
     """Return a function that factors a matrix or a batch."""
 
     def prepare(A: Any) -> Solver:
-        solve = factors(A, 0, method, once=True).solve
+        solve = factors(A, 0, method, once=True, who="solve").solve
         return lambda b, reduction: solve(b)
 
     return prepare
@@ -85,6 +87,10 @@ def _any(problem: Problem) -> str:
     return ""
 
 
+def _too_wide(problem: Problem) -> str:
+    return "" if problem.on_cpu else _within(MOST_REACH)(problem)
+
+
 def _no_definite_band(problem: Problem) -> str:
     if problem.direct not in ("tridiagonal", "banded"):
         return "A is no narrow band"
@@ -102,10 +108,15 @@ def _no_triangle(problem: Problem) -> str:
     return "" if is_triangular(*problem.reach) else "A has elements on both sides of the main diagonal"
 
 
+def _no_pivots(problem: Problem) -> str:
+    return "A is triangular, and needs no factors" if is_triangular(*problem.reach) else ""
+
+
 def _of_band(problem: Problem) -> str:
     below, above = problem.reach
-    full = problem.nnz / max(1, problem.n * (below + above + 1))
-    return f"The band from offset {-below} to {above} is {percent(min(1.0, full))} full, which suits LAPACK."
+    full = percent(min(1.0, problem.nnz / max(1, problem.n * (below + above + 1))))
+    how = "suits LAPACK" if problem.on_cpu else "is eliminated block by block"
+    return f"The band from offset {-below} to {above} is {full} full, which {how}."
 
 
 def _of_reach(problem: Problem) -> str:
@@ -157,7 +168,7 @@ def _multigrid(A: Any) -> Solver:
             return cycles[max(cycles)].solve(right, tol=reduction)
         except np.linalg.LinAlgError as error:
             if singular and "there is no solution" in str(error):
-                raise Unsolvable(str(error)) from None
+                raise Unsolvable(str(error).removeprefix("multigrid.solve: ")) from None
             if "W" in cycles:
                 raise
         cycles["W"] = multigrid(A, cycle="W")
@@ -213,19 +224,22 @@ METHODS = {method.name: method for method in (
            _factors("cyclic"), pivoting=()),
     Method("cholesky", ("cpu",), _no_definite_band, costs.cholesky,
            lambda problem: "A is a symmetric band. If it is positive definite, it needs half of the factors.",
-           _factors("cholesky"), pivoting=()),
-    Method("woodbury", ("cpu",), _only("woodbury", "quasi-band of a narrow band and a few rows"), costs.corrected,
+           _factors("cholesky"), pivoting=(), keeps_rows=True),
+    Method("woodbury", ("cpu", "cuda"), _only("woodbury", "narrow band with a few other rows"), costs.corrected,
            lambda problem: "A is a narrow band with a few other rows, by which its factors are corrected.",
            _factors("woodbury"), pivoting=()),
     Method("pentadiagonal", ("cuda",), _within(2), costs.pentadiagonal,
            _of_reach, _factors("pentadiagonal")),
-    Method("banded", ("cpu",), _any, costs.banded, _of_band, _factors("banded")),
+    Method("banded", ("cpu", "cuda"), _too_wide, costs.banded, _of_band, _factors("banded"), pivoting=("cpu",)),
     Method("dense", ("cpu",), _any, costs.dense, lambda problem: "A dense matrix needs no more memory than a band.",
            _factors("dense")),
     Method("superlu", ("cpu",), _any, costs.reordered, _of_fill, _factors("superlu")),
+    Method("qr", ("cpu",), _no_pivots, costs.orthogonal,
+           lambda problem: "Orthogonal factors of a dense matrix are accurate where the pivots of all others grow.",
+           _factors("qr")),
     Method("cudss", ("cuda",), _any, costs.reordered, _of_fill, _factors("cudss"), missing=_no_cudss),
     Method("multigrid", ("cpu", "cuda"), _no_grid, costs.cycles, _of_grid, _where_finite(_multigrid),
-           direct=False, pivoting=()),
+           direct=False, pivoting=(), keeps_rows=True),
     Method("ilu", ("cpu",), _no_fill, costs.iterations, _of_incomplete, _where_finite(incomplete.prepare), direct=False,
            pivoting=()),
 )}

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from .._backends import memory
 from .._backends.backend import CPU
 from .._matrix.convert import convert
 from .._matrix.norms import norm
@@ -20,6 +21,7 @@ from .._matrix.sparse_array import SparseArray
 from .._multigrid import grids
 from .._products import method_choice
 
+_ENVELOPE_BYTES = 64  # for each element, of the graph of a matrix and its copies
 _SYMMETRIC = 1e-10  # norm(A - A.T) relative to norm(A) up to which A counts as symmetric
 
 
@@ -32,6 +34,8 @@ class _Positions(NamedTuple):
 
 class Problem:
     """The properties of a square matrix that decide how its systems are solved, each computed when it is first used."""
+
+    members = 0  #: of a batch, 0 for a single matrix
 
     def __init__(self, A: SparseArray) -> None:
         self.A, self.n, self.itemsize = A, A.shape[0], A.dtype.itemsize
@@ -119,9 +123,14 @@ class Problem:
         return self.factor_entries**2 / max(1, self.n) / 2
 
     def _envelope(self) -> int:
-        """Return how many elements lie between the first element of each row and the main diagonal."""
+        """Return how many elements lie between the first element of each row and the main diagonal.
+
+        If the memory for another order does not suffice, it is that of the given order.
+        """
         if not self.n:
             return 0
+        if not memory.fits(_ENVELOPE_BYTES * self.nnz, None):
+            return self.n * (1 + max(self.reach))
         rows = convert(self.A, "csr").to("cpu").to_scipy()
         pattern = sp.csr_array((np.ones(rows.nnz, np.int8), rows.indices, rows.indptr), rows.shape)
         both = sp.csr_array(pattern + pattern.T)

@@ -13,7 +13,8 @@ from .problem import Problem
 
 _FASTER = 2.0  # an iterative method is preferred to a direct one if its predicted time is shorter by this factor
 
-_NARROW = ("diagonal", "tridiagonal")  # always come first
+LAST = "qr"  #: the method that is tried after all others
+_NARROW = {"cpu": ("diagonal", "tridiagonal"), "cuda": ("diagonal", "tridiagonal", "banded")}  # always come first
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Ranking:
         """All methods that suit the matrix, the first one to be tried first; what is not installed comes last.
 
         The direct method is that of `factorized`. An iterative method comes before it if it should be clearly faster,
-        or if the factors would not fit in memory.
+        or if the factors would not fit in memory. Orthogonal factors are the last resort.
         """
         suitable = [method for method in self._methods if method.name not in self.left_out]
         if len(suitable) < 2:  # no forecast is needed
@@ -80,15 +81,21 @@ class Ranking:
             ranked = [*first, *direct, *(method for method in iterative if method not in first)]
         else:
             ranked = [*direct, *iterative]
-        return sorted(ranked, key=lambda method: bool(method.missing()))
+        return sorted(ranked, key=lambda method: (method.name == LAST, bool(method.missing())))
 
     @cached_property
     def left_out(self) -> dict[str, str]:
         """The methods that do not suit the matrix, and why."""
-        reasons = {method.name: method.why_not(self._problem) or self._too_large(method) for method in self._methods}
+        reasons = {method.name: self._unsuitable(method) or self._too_large(method) for method in self._methods}
         elsewhere = [method for method in METHODS.values() if method not in self._methods and not method.direct]
         reasons |= {method.name: f"on the {method.devices[0]} only" for method in elsewhere}
         return {name: why for name, why in reasons.items() if why}
+
+    def _unsuitable(self, method: Method) -> str:
+        """Return why a method is not for this matrix, or not for a batch."""
+        if self._problem.members and not method.direct:
+            return "for a single matrix, and A is a batch"
+        return method.why_not(self._problem)
 
     def _too_large(self, method: Method) -> str:
         """Return that the result of a method does not fit in memory; the method of `factorized` is always tried."""
@@ -99,7 +106,7 @@ class Ranking:
     def __iter__(self) -> Iterator[Method]:
         """Yield the methods in this order; without forecasts of the others, if the first one is for a narrow band."""
         usual = METHODS[self._problem.direct]
-        if usual.name in _NARROW:
+        if usual.name in _NARROW[self._problem.A.device.partition(":")[0]]:
             yield usual
             yield from (method for method in self.order if method is not usual)
         else:

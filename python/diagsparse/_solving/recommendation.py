@@ -7,7 +7,10 @@ from typing import Any
 
 from .._backends.memory import human
 from .._matrix.sparse_array import SparseArray
+from .._products.batches import batch_array
+from .._products.interleaved import interleaved_batch
 from .._show import columns, display
+from .batch_problem import BatchProblem
 from .methods import rounded
 from .problem import Problem
 from .ranking import MethodCandidate, Ranking
@@ -36,6 +39,8 @@ class MethodRecommendation:
         command that installs what is missing.
     left_out : dict of str to str
         The methods that do not suit the matrix, and why.
+    members : int
+        The number of members of a batch, whose `shape` is that of each of them; 0 for a single matrix.
     """
 
     shape: tuple[int, int]
@@ -44,6 +49,7 @@ class MethodRecommendation:
     device: str
     candidates: list[MethodCandidate]
     left_out: dict[str, str]
+    members: int = 0
 
     @property
     def best(self) -> MethodCandidate:
@@ -74,14 +80,18 @@ class MethodRecommendation:
         }  # fmt: skip
 
     def __repr__(self) -> str:
-        m, n = self.shape
         return (
-            f"<recommendation for systems of {m} x {n} {self.dtype}: {self.method}, of {len(self.candidates)} methods>"
+            f"<recommendation for systems of {self._matrix} {self.dtype}: {self.method}, of {len(self.candidates)} "
+            "methods>"
         )
 
-    def __str__(self) -> str:
+    @property
+    def _matrix(self) -> str:
         m, n = self.shape
-        title = f"{m} x {n}  {self.dtype}  {self.nnz} nonzeros   A x = b   {self.device}"
+        return f"{self.members} of {m} x {n}" if self.members else f"{m} x {n}"
+
+    def __str__(self) -> str:
+        title = f"{self._matrix}  {self.dtype}  {self.nnz} nonzeros   A x = b   {self.device}"
         cells = columns.columns([_HEAD, *map(_cells, self.candidates)], "<>>>>><")
         return "\n".join([title, *cells, *self._notes()])
 
@@ -93,12 +103,14 @@ class MethodRecommendation:
         return [self.advice, *(f"Left out: {name}: {why}" for name, why in self.left_out.items())]
 
 
-def recommended(A: SparseArray) -> MethodRecommendation:
-    """Return the ranking of the methods for a square matrix, on its device."""
-    problem = Problem(A)
+def recommended(A: SparseArray | batch_array | interleaved_batch) -> MethodRecommendation:
+    """Return the ranking of the methods for a square matrix, or for all members of a batch, on its device."""
+    problem = BatchProblem(A) if isinstance(A, (batch_array, interleaved_batch)) else Problem(A)
     ranking = Ranking(problem)
     candidates = [ranking.candidate(method) for method in ranking.order]
-    return MethodRecommendation(A.shape, str(A.dtype), problem.nnz, A.device, candidates, ranking.left_out)
+    return MethodRecommendation(
+        A.shape, str(A.dtype), problem.nnz, A.device, candidates, ranking.left_out, problem.members
+    )
 
 
 def _cells(one: MethodCandidate) -> list[str]:

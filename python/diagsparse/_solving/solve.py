@@ -13,18 +13,22 @@ from .._arrays.host_dense import as_numpy
 from .._matrix.operands import require_sparse
 from .._products import factors
 from .._products.batches import batch_array
+from .._products.interleaved import interleaved_batch
 from .errors import Errors, System, can_be_refined
 from .methods import FACTORIZED, METHODS, Method, Solver, Unsolvable, names
 from .problem import Problem
-from .ranking import Ranking
+from .ranking import LAST, Ranking
 from .report import SolveReport
+from .scaling import Equation, equilibrated
 
 _GOAL, _LIMIT = 4, 1000  # backward errors without tol=, in units of eps: aimed at, and allowed
 _FIRST = 1e-4  # fraction to which an iteration first reduces the residual
 _SMALLEST, _LARGEST = 1e-6, 0.1  # limits of this fraction when the residual is solved for
 _REFINEMENTS = 10
-_SINGULAR = 0.1  # least |A| |x| eps / |b| of a solution without correct digits
-_RESIDUAL = 1e-3  # least relative residual of such a solution
+_BATCHES = (batch_array, interleaved_batch)
+_SINGULAR = 0.01  # least |A| |x| eps / |b|, and relative residual, of a solution without correct digits
+_DOUBTED = 1e-8  # the same for a matrix with which another method found a pivot that is zero
+_SMALL = 1000  # rows up to which orthogonal factors are tried for such a matrix
 
 
 @overload
@@ -50,9 +54,9 @@ def solve(
 
     Parameters
     ----------
-    A : sparse matrix (ours or SciPy's), shape (n, n), or batch_array
+    A : sparse matrix (ours or SciPy's), shape (n, n), batch_array or interleaved_batch
         On the CPU or on a GPU.
-    b : array_like, shape (n,) or (n, k); for a batch (count, n), or (n,) for all members
+    b : array_like, shape (n,) or (n, k); for a batch (count, n), interleaved (n, count), or (n,) for all members
         The right-hand sides. If A is on a GPU, also an array of CuPy, PyTorch or JAX, or a `DeviceArray`, there.
     tol : float, optional
         Bound for the backward error ``|b - A x| / (|A| |x| + |b|)`` of each right-hand side, in the maximum norm. By
@@ -89,6 +93,10 @@ def solve(
     the system is solved again for the residual, and the result is added to x; if that does not help, the next method is
     tried. A right-hand side with values that are not finite has no bound.
 
+    If the rows of A differ in size by more than a factor of 1000, direct methods solve the system with rows and columns
+    that are multiplied by powers of two, and refine that solution, so that small rows count as much as large ones. If
+    pivots grow so much that the error remains too large, orthogonal factors ("qr") of small matrices are tried last.
+
     The cost is that of `factorized` or `multigrid`. For several calls with the same matrix, call these once.
 
     Examples
@@ -105,44 +113,54 @@ def solve(
     ('multigrid', True)
     """
     began = time.perf_counter()
-    a = A if isinstance(A, batch_array) else require_sparse(A, "solve", "A")
+    a = A if isinstance(A, _BATCHES) else require_sparse(A, "solve", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"solve: A is {a!r}; expected a square matrix")
     if tol is not None and not (isinstance(tol, (int, float, np.number)) and 0 < tol < np.inf):
         raise ValueError(f"solve: tol={tol!r}, expected a positive number")
     right = _right_sides(a, b)
-    system = System(a, owners.owner_of(right))
+    given = Equation(System(a, owners.owner_of(right)), right)
+    scaled: Equation | None = None
     failed: dict[str, str] = {}
-    pivoted = False
+    no_memory: dict[str, MemoryError] = {}
+    zero_pivot = hopeless = False  # of a method that is as stable as any other but orthogonal factors
     for candidate, reason in _choices(a, method):
-        final = a.device.partition(":")[0] in candidate.pivoting
-        if failed and (candidate.missing() or (pivoted and candidate.direct)):  # the last one would fail, too
+        allowed = candidate.name == LAST and a.shape[0] <= _SMALL if zero_pivot else True
+        if failed and (candidate.missing() or (candidate.direct and (hopeless or not allowed))):
             continue
+        most_stable = a.device.partition(":")[0] in candidate.pivoting
         try:
+            if not candidate.keeps_rows:
+                scaled = scaled or equilibrated(given)
+            own = given if candidate.keeps_rows or scaled is None else scaled
             with np.errstate(all="ignore"):  # the errors are computed afterwards
-                solver = candidate.prepare(a)
+                solver = candidate.prepare(own.system.A)
                 ready = time.perf_counter()
-                found = _refined(system, solver, right, tol)
+                found = _refined(own.system, solver, own.b, tol if own is given else None)
+                x = own.unscaled(found.x)
+                errors = found.errors if own is given else given.system.errors(x, given.b)
         except Unsolvable as error:
-            raise np.linalg.LinAlgError(str(error)) from None
+            raise np.linalg.LinAlgError(f"solve: {error}") from None
         except np.linalg.LinAlgError as error:
-            failed[candidate.name], pivoted = str(error).removeprefix("factorized: "), pivoted or final
+            failed[candidate.name], zero_pivot = str(error).removeprefix("solve: "), zero_pivot or most_stable
             continue
         except MemoryError as error:
             if method is not None:
                 raise
-            failed[candidate.name] = str(error)
+            failed[candidate.name], no_memory[candidate.name] = str(error).removeprefix("solve: "), error
             continue
         limit = _LIMIT * found.eps if tol is None else float(tol)
-        if wrong := _wrong(found, limit):
-            failed[candidate.name], pivoted = wrong, pivoted or final
+        if wrong := _wrong(errors, found.errors, found.eps, limit, _DOUBTED if zero_pivot else _SINGULAR):
+            failed[candidate.name] = wrong
+            hopeless |= most_stable and found.errors.worst <= _LIMIT * found.eps  # no method has a smaller error
             continue
-        errors, seconds = found.errors, time.perf_counter() - ready
         result = SolveReport(
-            candidate.name, reason, failed, a.shape, str(owners.dtype_of(found.x)), a.device, limit,
-            errors.backward, errors.residuals, found.steps, ready - began, seconds,
+            candidate.name, reason, failed, a.shape, str(owners.dtype_of(x)), a.device, limit,
+            errors.backward, errors.residuals, found.steps, ready - began, time.perf_counter() - ready,
         )  # fmt: skip
-        return (found.x, result) if report else found.x
+        return (x, result) if report else x
+    if failed.keys() == no_memory.keys():
+        raise next(iter(no_memory.values()))
     raise np.linalg.LinAlgError("solve: " + "; ".join(f"{name}: {why}" for name, why in failed.items()))
 
 
@@ -161,9 +179,10 @@ def _right_sides(a: Any, b: Any) -> Any:
     owners.refuse_gpu_array(b, a._backend, "solve", "b")
     if owners.owner_of(b) is None:
         b = as_numpy(b, "solve")
-        if b.dtype.kind not in "biufc":
-            raise TypeError(f"solve: b is of type {b.dtype}, expected numbers")
-    if not isinstance(a, batch_array) and (len(b.shape) not in (1, 2) or b.shape[0] != a.shape[0]):
+        factors.require_numbers(b.dtype)
+    if isinstance(a, _BATCHES):
+        factors.require_rows_of_batch(a, b.shape, isinstance(a, interleaved_batch))
+    elif len(b.shape) not in (1, 2) or b.shape[0] != a.shape[0]:
         raise ValueError(f"solve: b has shape {tuple(b.shape)}, but A is {a.shape[0]} x {a.shape[1]}")
     return b
 
@@ -173,10 +192,10 @@ def _choices(a: Any, method: str | None) -> Iterator[tuple[Method, str]]:
     if method is not None:
         if method not in (known := names(a.device)):
             raise ValueError(f"solve: no method {method!r} on {a.device}; expected {', '.join(known)}")
-        if isinstance(a, batch_array) and not METHODS[method].direct:
+        if isinstance(a, _BATCHES) and not METHODS[method].direct:
             raise ValueError(f"solve: method {method!r} is for a single matrix, and A is a batch")
         yield METHODS[method], "It was asked for."
-    elif isinstance(a, batch_array):
+    elif isinstance(a, _BATCHES):
         yield FACTORIZED, "The members of a batch are factored as one block diagonal matrix."
     else:
         problem = Problem(a)
@@ -206,19 +225,27 @@ def _refined(system: System, solver: Solver, b: Any, tol: float | None) -> _Foun
     return _Found(x, errors, steps, eps)
 
 
-def _wrong(found: _Found, limit: float) -> str:
-    """Return what is wrong with a solution, with its errors; "" if nothing is."""
-    errors = found.errors
+def _wrong(errors: Errors, scaled: Errors, eps: float, limit: float, singular: float) -> str:
+    """Return what is wrong with a solution, with its errors; "" if nothing is.
+
+    `scaled` are the errors in the system whose rows have about the same size: a solution must not ignore small rows.
+    From the number `singular` on, `scaled.growth` times eps and residuals show that the matrix is singular.
+    """
     missed = errors.finite & ~(errors.backward <= limit)
-    useless = errors.finite & (errors.growth * found.eps >= _SINGULAR) & (errors.residuals > _RESIDUAL)
+    useless = errors.finite & (scaled.growth * eps >= singular) & (scaled.residuals > singular)
+    ignored = errors.finite & ~(scaled.backward <= max(limit, eps**0.5))
     if missed.any():
-        what = f"the backward error is larger than {limit:.2g}"
+        which, what = missed, f"the backward error is larger than {limit:.2g}"
     elif useless.any():
-        what = f"A is singular to working precision: |A| |x| / |b| is {errors.growth[useless].max():.2g}"
+        growth = scaled.growth[useless].max()
+        which, what = useless, f"A is singular to working precision: |A| |x| / |b| is {growth:.2g}"
+    elif ignored.any():
+        most = scaled.backward[ignored].max()
+        which, what = ignored, f"rows of A differ in size, and the backward error of a small one is {most:.2g}"
     else:
         return ""
-    column = int(np.argmax(missed if missed.any() else useless))
-    where = f" of right-hand side {column}" if len(missed) > 1 else ""
+    column = int(np.argmax(which))
+    where = f" of right-hand side {column}" if len(which) > 1 else ""
     return (
         f"{what}; the backward error{where} is {errors.backward[column]:.2g}, and its relative residual "
         f"{errors.residuals[column]:.2g}"

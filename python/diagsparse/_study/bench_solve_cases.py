@@ -1,4 +1,4 @@
-"""The systems of ``diagsparse bench solve``: bands, batches of bands, and grids with jumping coefficients."""
+"""The systems of ``diagsparse bench solve``: bands, batches of them, triangles, and grids with jumping coefficients."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class SolveCase:
     make: Callable[[float], Any]  #: returns the matrix for a scale of at most 1
     devices: tuple[str, ...] = ("cpu", "cuda")
     members: int = 0  #: of a batch, 0 for a single matrix
+    triangular: bool = False  #: whether it is a lower triangle
     iterative: bool = False  #: whether it is a grid, which multigrid and conjugate gradients solve
 
     def count(self, scale: float) -> int:
@@ -49,12 +50,41 @@ def dominant_band(n: int, half: int) -> Callable[[float], Any]:
     return make
 
 
+def ring(n: int) -> Callable[[float], Any]:
+    """Return a function that creates a symmetric, diagonally dominant tridiagonal matrix with two corner elements."""
+
+    def make(scale: float) -> Any:
+        rows = max(LEAST, round(n * scale))
+        rng = np.random.default_rng(0)
+        above = {k: rng.uniform(-1, 1, rows - k) for k in (1, rows - 1)}
+        diagonals = {0: np.full(rows, 4.5), **above, **{-k: values for k, values in above.items()}}
+        return sp.dia_array(sp.diags_array([*diagonals.values()], offsets=[*diagonals]))
+
+    return make
+
+
 def jumping(*sides: int) -> Callable[[float], Any]:
     """Return a function that creates a diffusion equation whose coefficient is 1 or 1000 in blocks of the grid."""
 
     def make(scale: float) -> Any:
         shape = tuple(max(6, round(side * scale ** (1 / len(sides)))) for side in sides)
         return gallery.diffusion(shape, lambda *x: np.where(sum((3 * at).astype(int) for at in x) % 2, 1000.0, 1.0))
+
+    return make
+
+
+def lower(make: Callable[[float], Any]) -> Callable[[float], Any]:
+    """Return a function that creates the lower triangles of matrices."""
+    return lambda scale: sp.dia_array(sp.tril(make(scale)))
+
+
+def full_diagonals(n: int, *distances: int) -> Callable[[float], Any]:
+    """Return a function that creates a lower triangle with diagonals at these distances from the main one."""
+
+    def make(scale: float) -> Any:
+        rows, rng = max(2 * max(distances), round(n * scale)), np.random.default_rng(0)
+        values = [rng.uniform(-0.2, 0.2, rows - d) for d in distances]
+        return sp.dia_array(sp.diags_array([np.ones(rows), *values], offsets=[0, *(-d for d in distances)]))
 
     return make
 
@@ -72,8 +102,13 @@ CASES = (
     SolveCase("solve-band-11", "band of 11", dominant_band(200_000, 5)),
     SolveCase("solve-band-41", "band of 41", dominant_band(50_000, 20)),
     SolveCase("solve-batch-50", "batch of tridiagonal matrices", dominant_band(50, 1), members=10_000),
+    SolveCase("solve-batch-64", "batch of tridiagonal matrices", dominant_band(64, 1), ("cuda",), members=1_000_000),
     SolveCase("solve-batch-1000", "batch of tridiagonal matrices", dominant_band(1000, 1), members=1000),
+    SolveCase("solve-batch-cyclic", "batch of periodic matrices", ring(64), members=10_000),
     SolveCase("solve-batch-5", "batch of bands of 5", dominant_band(50, 2), members=10_000),
+    SolveCase("solve-triangle-5", "lower triangle, 5-point grid", lower(jumping(1000, 1000)), triangular=True),
+    SolveCase("solve-triangle-7", "lower triangle, 7-point grid", lower(jumping(128, 128, 128)), triangular=True),
+    SolveCase("solve-triangle-far", "offsets 0, -50, -1000", full_diagonals(10**6, 50, 1000), triangular=True),
     SolveCase("solve-grid-5-200", "5-point grid, jumps of 1000", jumping(200, 200), iterative=True),
     SolveCase("solve-grid-5", "5-point grid, jumps of 1000", jumping(1000, 1000), iterative=True),
     SolveCase("solve-grid-7", "7-point grid, jumps of 1000", jumping(100, 100, 100), iterative=True),

@@ -20,7 +20,7 @@ from .titles import release
 
 Row = dict[str, Any]
 _COLORS = {"diagsparse": (BLUE, "o"), "SciPy": (GREY, "s"), "PyAMG": (GREEN, "^"), "cuDSS": (ORANGE, "D"),
-           "CuPy": (PURPLE, "v")}  # fmt: skip
+           "cuSPARSE": (ORANGE, "s"), "CuPy": (PURPLE, "v")}  # fmt: skip
 
 
 def text(report: Row) -> str:

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import cg, splu
+from scipy.sparse.linalg import cg, splu, spsolve_triangular
 
 from .._arrays import owners
 from .._backends import libraries
 from .._backends.backend import CPU, Backend
+from .._matrix.convert import convert
 from .._multigrid.setup import multigrid
+from .._products.incomplete import ic0
+from .._products.interleaved import interleaved_batch
 from .._products.solving import factorized
 from .._solving.methods import METHODS
 from .._solving.problem import Problem
@@ -33,7 +36,7 @@ _CG_STEPS = 20_000  # iterations of conjugate gradients without multigrid
 class Contender:
     """One way to solve the system of a case."""
 
-    library: str  #: "diagsparse", "SciPy", "PyAMG", "cuDSS" or "CuPy"
+    library: str  #: "diagsparse", "SciPy", "PyAMG", "cuDSS", "cuSPARSE" or "CuPy"
     method: str
     prepare: Callable[[], Any]  #: the set-up
     solve: Callable[[Any], Any]  #: returns the solution, given what the set-up returned
@@ -54,16 +57,26 @@ def contenders(case: SolveCase, S: Any, A: Any, b: Any, where: Backend) -> Itera
     fits = problem is None or not case.iterative or problem.factor_entries <= _MOST_VALUES
     if fits and (problem is None or not METHODS[problem.direct].missing()):
         yield Contender(*_name_of(problem), partial(factorized, A), lambda F: F.solve(right), read=read)
+    if case.members and where is not CPU:
+        interleaved, columns = interleaved_batch(A), owners.upload(where, np.ascontiguousarray(b.T))
+        yield Contender(
+            "diagsparse", "factorized, interleaved", partial(factorized, interleaved), lambda F: F.solve(columns),
+            read=lambda x: owners.download(x).T,
+        )  # fmt: skip
     if case.iterative and where.name.partition(":")[0] in METHODS["multigrid"].devices:
         for dtype in ("float64", "float32"):
             prepare = partial(multigrid, A, dtype=dtype)
             solve = partial(_by_multigrid, right)
             yield Contender("diagsparse", f"multigrid, {dtype}", prepare, solve, True, read)
-    if where is CPU:
+    if case.triangular:
+        yield _spsv(A, right) if where is not CPU else _spsolve_triangular(S, b)
+    elif where is CPU:
         yield from _scipy(case, S, b, fits)
         if case.iterative:
             yield from _pyamg(S, b)
     else:
+        if not case.members and not case.iterative:
+            yield from _lapack(S, b)
         yield from _on_gpu(case, A, right, fits)
 
 
@@ -79,7 +92,7 @@ def _by_multigrid(b: Any, M: Any) -> Any:
 
 # ---- on a CPU -----------------------------------------------------------------------------------------------------
 def _scipy(case: SolveCase, S: Any, b: Any, fits: bool) -> Iterator[Contender]:
-    """Yield SuperLU, and LAPACK for bands, which solves in one call."""
+    """Yield SuperLU, and LAPACK for bands."""
     if case.members:
         blocks = sp.csc_array(sp.kron(sp.diags_array(np.linspace(1, 2, len(b))), S))
         yield Contender("SciPy", "splu", partial(splu, blocks), lambda F: F.solve(b.ravel()).reshape(b.shape))
@@ -88,13 +101,21 @@ def _scipy(case: SolveCase, S: Any, b: Any, fits: bool) -> Iterator[Contender]:
         csc = sp.csc_array(S)
         yield Contender("SciPy", "splu", partial(splu, csc), lambda F: F.solve(b))
     if not case.iterative:
-        half = int(max(S.offsets))
-        band = _band(S, half)
-        yield Contender(
-            "SciPy", "solve_banded", lambda: band, lambda ab: scipy.linalg.solve_banded((half, half), ab, b)
-        )
-        upper = np.ascontiguousarray(band[: half + 1])
-        yield Contender("SciPy", "solveh_banded", lambda: upper, lambda ab: scipy.linalg.solveh_banded(ab, b))
+        yield from _lapack(S, b)
+
+
+def _lapack(S: Any, b: Any) -> Iterator[Contender]:
+    """Yield LAPACK on the host, which factors and solves in one call."""
+    half = int(max(S.offsets))
+    band = _band(S, half)
+    yield Contender("SciPy", "solve_banded", lambda: band, lambda ab: scipy.linalg.solve_banded((half, half), ab, b))
+    upper = np.ascontiguousarray(band[: half + 1])
+    yield Contender("SciPy", "solveh_banded", lambda: upper, lambda ab: scipy.linalg.solveh_banded(ab, b))
+
+
+def _spsolve_triangular(S: Any, b: Any) -> Contender:
+    csr = sp.csr_array(S)
+    return Contender("SciPy", "spsolve_triangular", lambda: csr, lambda csr: spsolve_triangular(csr, b))
 
 
 def _band(S: Any, half: int) -> Any:
@@ -127,6 +148,22 @@ def _pyamg(S: Any, b: Any) -> Iterator[Contender]:
 
 
 # ---- on a GPU -----------------------------------------------------------------------------------------------------
+def _spsv(A: Any, b: Any) -> Contender:
+    """Return cuSPARSE's substitution by levels, for a csr matrix."""
+
+    def prepare() -> Any:
+        csr = convert(A, "csr")
+        return csr._core.triangle_of_rows(csr._matrix, 0, True, False)
+
+    def solve(triangle: Any) -> Any:
+        x = A._core.empty((b.size, 1), b.dtype.name, b.device, "F")
+        x.assign(b.reshape((b.size, 1)))
+        triangle.solve(x)
+        return x
+
+    return Contender("cuSPARSE", "SpSV", prepare, solve, read=lambda x: x.get().ravel())
+
+
 def _on_gpu(case: SolveCase, A: Any, b: Any, fits: bool) -> Iterator[Contender]:
     """Yield cuDSS, unless it is the method of diagsparse, and CuPy's conjugate gradients."""
     has_cudss = not isinstance(libraries.cudss(), Exception)
@@ -150,3 +187,4 @@ def _on_gpu(case: SolveCase, A: Any, b: Any, fits: bool) -> Iterator[Contender]:
             return x
 
         yield Contender("CuPy", "cg + Jacobi", prepare_jacobi, solve, True, lambda x: x.get())
+        yield Contender("diagsparse", "ic0 and CuPy's cg", partial(ic0, A), solve, True, lambda x: x.get())

@@ -16,6 +16,7 @@ namespace {
 using namespace py::literals;
 using multigrid::Cycle;
 using multigrid::Grid;
+using multigrid::LineSmoother;
 using multigrid::Smoother;
 template <class T>
 using Values = py::array_t<T, py::array::c_style>;
@@ -58,6 +59,43 @@ void bind_cycle(py::class_<Grid>& grid) {
         ForEachSet<Cycle<T>>::best().residual(g, a.data(), b.data(), x.data(), to);
       },
       "a"_a.noconvert(), "b"_a.noconvert(), "x"_a.noconvert(), "r"_a.noconvert());
+}
+
+template <class T>
+void bind_lines(py::class_<Grid>& grid) {
+  grid.def(
+      "pivots",
+      [](const Grid& g, int axis, const Values<double>& a, Values<T> inverse) {
+        T* to = inverse.mutable_data();
+        const Entry entry(0);
+        multigrid::pivots(g, axis, a.data(), to);
+      },
+      "axis"_a, "a"_a.noconvert(), "inverse"_a.noconvert());
+  grid.def(
+      "smooth_lines",
+      [](const Grid& g, int axis, const Values<T>& a, const Values<T>& inverse, T omega, const Values<T>& r,
+         Values<T> x) {
+        T* to = x.mutable_data();
+        const Entry entry(0);
+        ForEachSet<LineSmoother<T>>::best().smooth(g, axis, a.data(), inverse.data(), omega, r.data(), to);
+      },
+      "axis"_a, "a"_a.noconvert(), "inverse"_a.noconvert(), "omega"_a, "r"_a.noconvert(), "x"_a.noconvert());
+  grid.def(
+      "restricted",
+      [](const Grid& g, const Values<T>& w, const Values<T>& r, Values<T> coarse) {
+        T* to = coarse.mutable_data();
+        const Entry entry(0);
+        ForEachSet<LineSmoother<T>>::best().restricted(g, w.data(), r.data(), to);
+      },
+      "w"_a.noconvert(), "r"_a.noconvert(), "coarse"_a.noconvert());
+  grid.def(
+      "corrected",
+      [](const Grid& g, const Values<T>& w, const Values<T>& x, const Values<T>& e, Values<T> out) {
+        T* to = out.mutable_data();
+        const Entry entry(0);
+        ForEachSet<LineSmoother<T>>::best().corrected(g, w.data(), x.data(), e.data(), to);
+      },
+      "w"_a.noconvert(), "x"_a.noconvert(), "e"_a.noconvert(), "out"_a.noconvert());
 }
 
 }  // namespace
@@ -117,6 +155,8 @@ void bind_multigrid(py::module_& m) {
       "a"_a.noconvert());
   bind_cycle<float>(grid);
   bind_cycle<double>(grid);
+  bind_lines<float>(grid);
+  bind_lines<double>(grid);
 }
 
 }  // namespace diagsparse

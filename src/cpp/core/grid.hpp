@@ -77,6 +77,12 @@ struct Grid {
     return coarse[0] * coarse[1] * coarse[2];
   }
   constexpr int center() const { return steps.position(Step{}); }
+  // The position of the step along one axis, or -1.
+  constexpr int neighbour_position(int axis, int step) const {
+    Step s{};
+    s[axis] = step;
+    return steps.position(s);
+  }
 
   // The steps from a coarse point to the fine points that it is interpolated to, without (0, 0, 0), whose weight is 1.
   // Their weights are stored like coefficients: a value for each coarse point, one step after another.

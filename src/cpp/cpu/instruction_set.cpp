@@ -84,6 +84,8 @@ template struct ForEachSet<Reader>;
 template struct ForEachSet<AddMirrors>;
 template struct ForEachSet<multigrid::Cycle<float>>;
 template struct ForEachSet<multigrid::Cycle<double>>;
+template struct ForEachSet<multigrid::LineSmoother<float>>;
+template struct ForEachSet<multigrid::LineSmoother<double>>;
 template struct ForEachSet<triangles::Solve<float>>;
 template struct ForEachSet<triangles::Solve<double>>;
 template struct ForEachSet<triangles::Solve<Complex<float>>>;

@@ -43,4 +43,17 @@ struct Cycle {
   void (*residual)(const Grid&, const T* coefficients, const T* b, const T* x, T* r);
 };
 
+// The inverse of the pivots of the elimination along the lines of an axis, for each point.
+template <class T>
+void pivots(const Grid& grid, int axis, const double* coefficients, T* inverse);
+
+// The parts of a cycle that solves the equations of all points on a line together.
+template <class T>
+struct LineSmoother {
+  // x += omega T^-1 r, where T is the part of the matrix that couples the points of lines along an axis.
+  void (*smooth)(const Grid&, int axis, const T* coefficients, const T* inverse, T omega, const T* r, T* x);
+  void (*restricted)(const Grid&, const T* weights, const T* r, T* coarse);          // coarse = P^T r
+  void (*corrected)(const Grid&, const T* weights, const T* x, const T* e, T* out);  // out = x + P e
+};
+
 }  // namespace diagsparse::multigrid

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/grid_lines.hpp"
 #include "cpu/multigrid.hpp"
 #include "cpu/parallel.hpp"
 
@@ -69,5 +70,33 @@ Definite definite(const Grid& grid, const double* coefficients, double tolerance
   });
   return {positive, symmetric};
 }
+
+template <class T>
+void pivots(const Grid& grid, int axis, const double* coefficients, T* inverse) {
+  const int64 n = grid.points(), count = grid.size[axis],
+              stride = axis == 0   ? grid.size[1] * grid.size[2]
+                       : axis == 1 ? grid.size[2]
+                                   : 1;
+  const double *center = coefficients + grid.center() * n,
+               *lower = coefficients + grid.neighbour_position(axis, -1) * n,
+               *upper = coefficients + grid.neighbour_position(axis, 1) * n;
+  const int64 pieces = (stride + kLines - 1) / kLines;
+  parallel_for(n / count / stride * pieces, 8 * n, [&](int64 task) {
+    const int64 column = task % pieces * kLines, width = std::min(kLines, stride - column),
+                first = task / pieces * stride * count + column;
+    std::array<double, kLines> before{};
+    for (int64 k = 0; k < count; ++k) {
+      for (int64 j = 0; j < width; ++j) {
+        const int64 i = first + k * stride + j;
+        const double pivot =
+            pivot_on_line(lower[i], center[i], upper[i], before[j], k == 0, k + 1 == count, grid.periodic[axis]);
+        inverse[i] = static_cast<T>(1 / pivot);
+        before[j] = upper[i] / pivot;
+      }
+    }
+  });
+}
+template void pivots(const Grid&, int, const double*, float*);
+template void pivots(const Grid&, int, const double*, double*);
 
 }  // namespace diagsparse::multigrid

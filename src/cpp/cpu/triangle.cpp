@@ -6,8 +6,8 @@
 
 #include "core/arithmetic.hpp"
 #include "core/compressed_rows.hpp"
+#include "core/pivots.hpp"
 #include "cpu/parallel.hpp"
-#include "cpu/pivots.hpp"
 
 namespace diagsparse::triangles {
 

@@ -8,7 +8,7 @@
 #include "core/arithmetic.hpp"
 #include "core/compressed_rows.hpp"
 #include "core/interrupt.hpp"
-#include "cpu/pivots.hpp"
+#include "core/pivots.hpp"
 
 namespace diagsparse::incomplete {
 
@@ -27,9 +27,7 @@ void subtract_product(T& sum, T a, T b) {
 template <class T>
 bool root(T& pivot, T& inverse) {
   using R = Real<T>;
-  R square;
-  if constexpr (is_complex<T>) square = pivot.re;
-  else square = pivot;
+  const R square = real_part(pivot);
   if (!(square > 0) || !std::isfinite(square)) return false;
   const R l = std::sqrt(square);
   pivot = convert<T>(l);

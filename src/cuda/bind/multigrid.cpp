@@ -2,11 +2,6 @@
 // vectors of solutions float64.
 #include "bind/multigrid.hpp"
 
-#include <optional>
-
-#include "bind/device.hpp"
-#include "bind/exchange.hpp"
-#include "bind/grid.hpp"
 #include "core/diagonals.hpp"
 #include "kernels/multigrid/plane.hpp"
 
@@ -21,62 +16,6 @@ using multigrid::ConjugateGradients;
 using multigrid::Grid;
 using multigrid::Lines;
 using multigrid::Plane;
-
-// The memory of an array of a known type.
-template <class T>
-T* memory_of(const DeviceArray& a) {
-  const Array array = array_in_use(a);
-  if (a.dtype != dtype_of<std::remove_const_t<T>>()) throw py::type_error("an array has another type than expected");
-  return static_cast<T*>(array.data);
-}
-
-// Calls f with a float or a double of the type of the array.
-template <class F>
-auto with_type(const DeviceArray& a, const F& f) {
-  return a.dtype == DType::f32 ? f(float()) : f(double());
-}
-
-using Arrays = const DeviceArray&;
-
-void bind_setup(py::class_<Grid>& grid) {
-  grid.def("place", [](const Grid& g, int64 offset, Arrays diagonal, Arrays a) {
-    multigrid::Placed placed;
-    {
-      const Entry entry(a.device);
-      placed = multigrid::place(g, offset, memory_of<const double>(diagonal), memory_of<double>(a));
-    }
-    return to_python(placed);
-  });
-  grid.def("definite", [](const Grid& g, Arrays a, double tolerance) {
-    multigrid::Definite found;
-    {
-      const Entry entry(a.device);
-      found = multigrid::definite(g, memory_of<const double>(a), tolerance);
-    }
-    return to_python(found);
-  });
-  grid.def("statistics", [](const Grid& g, Arrays a) {
-    multigrid::Statistics found;
-    {
-      const Entry entry(a.device);
-      found = multigrid::statistics(g, memory_of<const double>(a));
-    }
-    return to_python(found);
-  });
-  grid.def("rounded", [](const Grid& g, Arrays a, Arrays result) {
-    const Entry entry(a.device);
-    with_type(result,
-              [&](auto type) { multigrid::rounded(g, memory_of<const double>(a), memory_of<decltype(type)>(result)); });
-  });
-  grid.def("interpolation", [](const Grid& g, Arrays a, Arrays weights) {
-    const Entry entry(a.device);
-    multigrid::interpolation(g, memory_of<const double>(a), memory_of<double>(weights));
-  });
-  grid.def("galerkin", [](const Grid& g, Arrays a, Arrays w, Arrays coarse) {
-    const Entry entry(a.device);
-    multigrid::galerkin(g, memory_of<const double>(a), memory_of<const double>(w), memory_of<double>(coarse));
-  });
-}
 
 void bind_cycle(py::class_<Grid>& grid) {
   grid.def("descend", [](const Grid& g, Arrays a, Arrays w, double a1, double a2, Arrays b, Arrays x, Arrays coarse,
@@ -96,6 +35,30 @@ void bind_cycle(py::class_<Grid>& grid) {
       multigrid::ascend<T>(g, memory_of<const T>(a), memory_of<const T>(w), {static_cast<T>(a1), static_cast<T>(a2)},
                            memory_of<const T>(b), memory_of<const T>(x), memory_of<const T>(e), memory_of<T>(out),
                            memory_of<T>(work));
+    });
+  });
+  grid.def("restricted", [](const Grid& g, Arrays w, Arrays r, Arrays coarse) {
+    const Entry entry(r.device);
+    with_type(r, [&](auto type) {
+      using T = decltype(type);
+      multigrid::restricted<T>(g, memory_of<const T>(w), memory_of<const T>(r), memory_of<T>(coarse));
+    });
+  });
+  grid.def("corrected", [](const Grid& g, Arrays w, Arrays x, Arrays e, Arrays out) {
+    const Entry entry(x.device);
+    with_type(x, [&](auto type) {
+      using T = decltype(type);
+      multigrid::corrected<T>(g, memory_of<const T>(w), memory_of<const T>(x), memory_of<const T>(e),
+                              memory_of<T>(out));
+    });
+  });
+  grid.def("smooth_lines", [](const Grid& g, int axis, Arrays a, Arrays inverse, double omega, Arrays r, Arrays x,
+                              Arrays work) {
+    const Entry entry(x.device);
+    with_type(x, [&](auto type) {
+      using T = decltype(type);
+      multigrid::smooth_lines<T>(g, axis, memory_of<const T>(a), memory_of<const T>(inverse), static_cast<T>(omega),
+                                 memory_of<const T>(r), memory_of<T>(x), memory_of<T>(work));
     });
   });
   grid.def("residual", [](const Grid& g, Arrays a, Arrays b, Arrays x, Arrays r) {
@@ -122,6 +85,10 @@ void bind_vectors(py::module_& m) {
       found = with_type(x, [&](auto type) { return multigrid::sums(x.size(), memory_of<const decltype(type)>(x)); });
     }
     return py::make_tuple(found.largest, found.sum, found.squares);
+  });
+  m.def("inner_product", [](Arrays x, Arrays y) {
+    const Entry entry(x.device);
+    return multigrid::inner_product(x.size(), memory_of<const double>(x), memory_of<const double>(y));
   });
   m.def("scaled_sum", [](double alpha, Arrays x, double beta, Arrays y, Arrays out) {
     const Entry entry(x.device);
@@ -265,7 +232,7 @@ void bind_plane(py::module_& m) {
 void bind_multigrid(py::module_& m) {
   py::class_<Grid> grid(m, "Grid", py::module_local());
   bind_grid(grid);
-  bind_setup(grid);
+  bind_multigrid_setup(m, grid);
   bind_cycle(grid);
   bind_vectors(m);
   bind_plane(m);

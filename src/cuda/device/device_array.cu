@@ -5,6 +5,7 @@
 
 #include "device/device_array.hpp"
 #include "device/launch.cuh"
+#include "device/transpose.hpp"
 #include "device/values.cuh"
 
 namespace diagsparse::cuda {
@@ -193,6 +194,7 @@ void assign(const DeviceArray& from, const DeviceArray& to) {
     if (t <= DType::i64) continue;
     throw std::invalid_argument(std::string("arrays of type ") + dtype_name(t) + " are not converted on a GPU");
   }
+  if (are_transposes(in, out)) return copy_transposed(in, out);
   with_any_type(to.dtype, [&](auto zero) {
     using T = decltype(zero);
     if (!is_complex<T> && (from.dtype == DType::c64 || from.dtype == DType::c128)) {

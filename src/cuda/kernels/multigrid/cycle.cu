@@ -146,24 +146,35 @@ __global__ void multiply_dense_kernel(int64 n, const T* matrix, const T* x, T* o
 }  // namespace
 
 template <class T>
+void restricted(const Grid& grid, const T* weights, const T* r, T* coarse) {
+  const PointBlocks next(grid.coarse_size());
+  launch("multigrid_restrict", restrict_kernel<T>, next.grid, next.block, grid, grid.coarse_size(), weights, r, coarse);
+}
+
+template <class T>
+void corrected(const Grid& grid, const T* weights, const T* x, const T* e, T* out) {
+  const PointBlocks next(grid.coarse_size());
+  launch("multigrid_interpolate", interpolate_kernel<T>, next.grid, next.block, grid, grid.coarse_size(),
+         grid.targets(), weights, x, e, out);
+}
+
+template <class T>
 void descend(const Grid& grid, const T* coefficients, const T* weights, Smoother<T> smoother, const T* b, T* x,
              T* coarse, T* work) {
-  const PointBlocks shape(grid.size), next(grid.coarse_size());
+  const PointBlocks shape(grid.size);
   with_steps(grid, [&](auto set) {
     launch("multigrid_smooth", smooth_kernel<T, set()>, shape.grid, shape.block, grid, coefficients, smoother, b, x);
   });
   residual(grid, coefficients, b, static_cast<const T*>(x), work);
-  launch("multigrid_restrict", restrict_kernel<T>, next.grid, next.block, grid, grid.coarse_size(), weights,
-         static_cast<const T*>(work), coarse);
+  restricted(grid, weights, static_cast<const T*>(work), coarse);
 }
 
 template <class T>
 void ascend(const Grid& grid, const T* coefficients, const T* weights, Smoother<T> smoother, const T* b, const T* x,
             const T* e, T* out, T* work) {
   // `out` has the corrected x until the last kernel, in which a point reads and writes its own element of it alone.
-  const PointBlocks shape(grid.size), next(grid.coarse_size());
-  launch("multigrid_interpolate", interpolate_kernel<T>, next.grid, next.block, grid, grid.coarse_size(),
-         grid.targets(), weights, x, e, out);
+  const PointBlocks shape(grid.size);
+  corrected(grid, weights, x, e, out);
   with_steps(grid, [&](auto set) {
     launch("multigrid_residual", residual_kernel<T, set(), true>, shape.grid, shape.block, grid, coefficients, b,
            static_cast<const T*>(out), work);
@@ -186,6 +197,10 @@ void multiply_dense(int64 n, const T* matrix, const T* x, T* out) {
   launch("multigrid_dense", multiply_dense_kernel<T>, dim3(static_cast<unsigned>(n)), dim3(32), n, matrix, x, out);
 }
 
+template void restricted(const Grid&, const float*, const float*, float*);
+template void restricted(const Grid&, const double*, const double*, double*);
+template void corrected(const Grid&, const float*, const float*, const float*, float*);
+template void corrected(const Grid&, const double*, const double*, const double*, double*);
 template void descend(const Grid&, const float*, const float*, Smoother<float>, const float*, float*, float*, float*);
 template void ascend(const Grid&, const float*, const float*, Smoother<float>, const float*, const float*, const float*,
                      float*, float*);

@@ -140,9 +140,7 @@ void galerkin(const Grid& grid, const double* coefficients, const double* weight
     launch("multigrid_galerkin", kernel, shape.grid, shape.block, grid, size, grid.targets(), grid.coarse_steps(),
            coefficients, weights, coarse);
   };
-  bool inside = true;
-  for (int d = 0; d < 3; ++d) inside &= !grid.periodic[d] && (grid.coarsened[d] || grid.size[d] == 1);
-  switch (inside ? grid.steps.set() : 0) {
+  switch (coarsened_inside(grid) ? grid.steps.set() : 0) {
     case kFive: return start(galerkin_inside_kernel<false, false>);
     case kNine: return start(galerkin_inside_kernel<false, true>);
     case kSeven: return start(galerkin_inside_kernel<true, false>);

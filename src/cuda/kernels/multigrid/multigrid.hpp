@@ -12,6 +12,21 @@ using diagsparse::multigrid::Definite, diagsparse::multigrid::Grid, diagsparse::
     diagsparse::multigrid::Steps;
 
 // ---- set-up ---------------------------------------------------------------------------------------
+// The diagonals of a matrix in the order of the steps of a grid, by elements: that of a row is at[s][row].
+struct StepDiagonals {
+  DType dtype = DType::f64;
+  int64 offsets[27];
+  const void* at[27];
+};
+struct Gathered {
+  bool fits;  // whether all elements that are not zero couple neighbours
+  Definite definite;
+  Statistics statistics;
+};
+// The coefficients of a common grid, and all that the set-up has to know of them, in one pass.
+Gathered gather(const Grid& grid, const StepDiagonals& diagonals, double tolerance, double* coefficients);
+bool is_common(const Grid& grid);  // whether its steps are to the neighbours on each axis, or to all
+
 Placed place(const Grid& grid, int64 offset, const double* diagonal, double* coefficients);
 Definite definite(const Grid& grid, const double* coefficients, double tolerance);
 Statistics statistics(const Grid& grid, const double* coefficients);
@@ -34,6 +49,18 @@ void residual(const Grid& grid, const T* coefficients, const T* b, const T* x, T
 template <class T>
 void multiply_dense(int64 n, const T* matrix, const T* x, T* out);
 
+// ---- lines ----------------------------------------------------------------------------------------
+template <class T>
+void pivots(const Grid& grid, int axis, const double* coefficients, T* inverse);
+// `work` has a value for each point of the grid.
+template <class T>
+void smooth_lines(const Grid& grid, int axis, const T* coefficients, const T* inverse, T omega, const T* r, T* x,
+                  T* work);
+template <class T>
+void restricted(const Grid& grid, const T* weights, const T* r, T* coarse);
+template <class T>
+void corrected(const Grid& grid, const T* weights, const T* x, const T* e, T* out);
+
 // ---- vectors --------------------------------------------------------------------------------------
 // The largest absolute value (NaN if there is one), the sum, and the sum of squares; waits for them.
 struct Sums {
@@ -41,6 +68,7 @@ struct Sums {
 };
 template <class T>
 Sums sums(int64 n, const T* x);
+double inner_product(int64 n, const double* x, const double* y);
 // out = alpha x + beta y, or alpha x if beta is 0; out may be x or y.
 template <class X, class Out>
 void combine(int64 n, double alpha, const X* x, double beta, const X* y, Out* out);

@@ -3,6 +3,7 @@
 #include "device/launch.cuh"
 #include "kernels/multigrid/plane.hpp"
 #include "kernels/multigrid/plane_kernels.cuh"
+#include "kernels/multigrid/points.cuh"
 
 namespace diagsparse::cuda::multigrid {
 
@@ -27,11 +28,12 @@ struct Division {
   int strips, lines;
   int64 chunks;
   Division(int64 nx, int64 ny, int lane) : strips(static_cast<int>(ceil_div(nx, 32 * lane - 2 * kMargin))) {
-    constexpr int kMultiprocessors = 132, kRunning = 16;  // warps of each
+    constexpr int kRunning = 16;  // warps of a multiprocessor
+    const int multiprocessors = limits<plane_residual_kernel<float, false>>().multiprocessors;
     double least = 1e30;
     for (int some = kFewest; some <= kMost; some += 2) {
       const double warps = static_cast<double>(ceil_div(strips, kWarps) * kWarps * ceil_div(ny, some));
-      const double waves = warps / (kMultiprocessors * kRunning),
+      const double waves = warps / (multiprocessors * kRunning),
                    cost = (waves > 6 ? waves : std::ceil(waves)) * (some + 7);
       if (cost < 0.999 * least) least = cost, lines = some;
     }
@@ -102,15 +104,11 @@ Plane::Plane(const Grid& grid, const double* coefficients, const double* weights
 
 template <class T>
 void Plane::pack(const double* coefficients, const double* weights) {
-  const std::vector<Step> stored = {{0, 0, 0}, {0, 0, 1}, {1, 0, 0}, {1, 0, 1}, {1, 0, -1}};
-  T* to = static_cast<T*>(coefficients_.data);
-  for (const Step& s : stored) {
-    if (const int k = grid_.steps.position(s); k >= 0) {
-      launch("plane_coefficients", plane_coefficients_kernel<T>, blocks(grid_.points(), 4), dim3(kBlock), grid_, k,
-             coefficients, to, lines_);
-    }
-    to += rows_ * lines_.pitch;
-  }
+  with_points(grid_, [&](auto nine) {
+    const PointBlocks shape(grid_.size);
+    launch("plane_coefficients", plane_coefficients_kernel<T, nine()>, shape.grid, shape.block, grid_, coefficients,
+           static_cast<T*>(coefficients_.data), lines_, rows_ * lines_.pitch);
+  });
   const auto size = grid_.coarse_size();
   launch("plane_weights", plane_weights_kernel<T>, blocks(grid_.coarse_points(), 4), dim3(kBlock), size[2], size[0],
          weights, coarse_.pitch, coarse_rows_ * coarse_.pitch, static_cast<T*>(weights_.data));

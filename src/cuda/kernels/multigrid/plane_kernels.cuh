@@ -5,6 +5,7 @@
 
 #include "kernels/multigrid/lanes.cuh"
 #include "kernels/multigrid/plane.hpp"
+#include "kernels/multigrid/points.cuh"
 #include "kernels/multigrid/reduction.cuh"
 
 namespace diagsparse::cuda::multigrid {
@@ -223,19 +224,31 @@ __global__ void plane_weights_kernel(int64 nx, int64 ny, const double* weights, 
   });
 }
 
-// The coefficient of step s in another type; that of the main diagonal such that the sums of rows stay what they are.
-template <class T>
-__global__ void plane_coefficients_kernel(Grid grid, int s, const double* coefficients, T* packed, Lines lines) {
+// The coefficients that are stored, in another type, `size` apart: those of the main diagonal such that the sums of
+// rows stay what they are.
+template <class T, bool Nine>
+__global__ void plane_coefficients_kernel(Grid grid, const double* coefficients, T* packed, Lines lines, int64 size) {
+  constexpr int kCount = Nine ? 9 : 5, kCenter = kCount / 2;
+  constexpr int kNorth = Nine ? 7 : 4;  // the steps after the center: east, (north-west,) north, (north-east)
   const int64 n = grid.points();
-  for_elements(n, [&](int64 i) {
-    double v = coefficients[s * n + i];
-    if (s == grid.center()) {
-      for (int k = 0; k < grid.steps.size(); ++k) {
-        const double a = coefficients[k * n + i];
-        if (k != s) v += a - static_cast<double>(static_cast<T>(a));
-      }
+  for_points(grid.size, [&](int y, int, int x) {
+    const double* a = coefficients + static_cast<int64>(y) * grid.size[2] + x;
+    double center = 0;
+    T rounded[kCount];
+#pragma unroll
+    for (int s = 0; s < kCount; ++s) {
+      const double v = load_once(a + s * n);
+      rounded[s] = static_cast<T>(v);
+      center += s == kCenter ? v : v - static_cast<double>(rounded[s]);
     }
-    packed[lines.at(i)] = static_cast<T>(v);
+    T* to = packed + lines.origin + y * lines.pitch + x;
+    to[0] = static_cast<T>(center);
+    to[size] = rounded[kCenter + 1];
+    to[2 * size] = rounded[kNorth];
+    if constexpr (Nine) {
+      to[3 * size] = rounded[8];
+      to[4 * size] = rounded[6];
+    }
   });
 }
 

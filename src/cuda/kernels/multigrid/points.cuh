@@ -114,6 +114,13 @@ void with_steps(const Grid& grid, const F& f) {
   }
 }
 
+// Whether all axes with more than one point are coarsened, and none is periodic.
+inline bool coarsened_inside(const Grid& grid) {
+  bool inside = true;
+  for (int d = 0; d < 3; ++d) inside &= !grid.periodic[d] && (grid.coarsened[d] || grid.size[d] == 1);
+  return inside;
+}
+
 // v / d, or 0 where the row is empty.
 __device__ inline float divided(float v, float d) { return d != 0 ? __fdividef(v, d) : 0; }
 __device__ inline double divided(double v, double d) { return d != 0 ? v / d : 0; }

@@ -25,16 +25,34 @@ __device__ double reduced(double v) {
   return v;
 }
 
+// Calls f(i), which reads, and then g(i, value) with what it returned, which may write, for the elements of this
+// thread. Some are read before any is written, although the compiler cannot know that they are different ones.
+template <int AtOnce = 4, class F, class G>
+__device__ void for_elements(int64 n, const F& f, const G& g) {
+  const int64 piece = static_cast<int64>(AtOnce) * blockDim.x;
+  for (int64 first = blockIdx.x * piece + threadIdx.x; first < n; first += gridDim.x * piece) {
+    decltype(f(first)) values[AtOnce];
+#pragma unroll
+    for (int k = 0; k < AtOnce; ++k) {
+      const int64 i = first + k * static_cast<int64>(blockDim.x);
+      if (i < n) values[k] = f(i);
+    }
+#pragma unroll
+    for (int k = 0; k < AtOnce; ++k) {
+      const int64 i = first + k * static_cast<int64>(blockDim.x);
+      if (i < n) g(i, values[k]);
+    }
+  }
+}
+
 // Calls f(i) for the elements of this thread.
 template <class F>
 __device__ void for_elements(int64 n, const F& f) {
-  const int64 stride = static_cast<int64>(gridDim.x) * blockDim.x;
-  int64 i = thread_index();
-  for (; i + stride < n; i += 2 * stride) {  // two at once, so that more is read at the same time
-    f(i);
-    f(i + stride);
+  const int64 piece = 2 * static_cast<int64>(blockDim.x);
+  for (int64 first = blockIdx.x * piece + threadIdx.x; first < n; first += gridDim.x * piece) {
+    f(first);
+    if (const int64 second = first + blockDim.x; second < n) f(second);
   }
-  if (i < n) f(i);
 }
 
 }  // namespace diagsparse::cuda::multigrid

@@ -75,6 +75,53 @@ __global__ void __launch_bounds__(kBlock, 4)
   if (threadIdx.x == 0) parts[blockIdx.x] = product;
 }
 
+constexpr int64 kLeastAcross = 1000;  // so that few threads of a block have no row
+constexpr int kSteps = 32;            // that a thread takes by the largest offset
+
+// The same where the largest offset is large, as that of the lines of a grid. A thread goes from row to row by this
+// offset, and has p and the elements of this diagonal in registers, which three rows share.
+template <class V, int Count>
+__global__ void __launch_bounds__(kBlock, 4)
+    multiply_across_kernel(int64 n, UpperDiagonals matrix, const double* __restrict__ p, double* __restrict__ q,
+                           double* parts) {
+  const int64 far = matrix.offsets[Count - 1], pieces = (far + kBlock - 1) / kBlock;
+  const auto* last = static_cast<const V*>(matrix.at[Count - 1]);
+  double product = 0;
+  const int64 tasks = pieces * ((n + kSteps * far - 1) / (kSteps * far));
+  for (int64 task = blockIdx.x; task < tasks; task += gridDim.x) {
+    const int64 column = task % pieces * kBlock + threadIdx.x;
+    int64 i = task / pieces * kSteps * far + column;
+    if (column >= far || i >= n) continue;
+    const int64 left = (n - i + far - 1) / far;
+    const int count = left < kSteps ? static_cast<int>(left) : kSteps;
+    double before = 0, a_before = 0, here = load(p + i);
+    if (i >= far) before = load(p + i - far), a_before = static_cast<double>(load(last + i - far));
+#pragma unroll 4
+    for (int k = 0; k < count; ++k) {
+      const bool more = i + far < n;
+      const double next = more ? load(p + i + far) : 0, a_next = more ? static_cast<double>(load_once(last + i)) : 0;
+      double sum = a_before * before + a_next * next;
+#pragma unroll
+      for (int s = 0; s < Count - 1; ++s) {
+        const int64 offset = matrix.offsets[s];
+        const auto* a = static_cast<const V*>(matrix.at[s]);
+        if (s == 0) {
+          sum += static_cast<double>(load_once(a + i)) * here;
+          continue;
+        }
+        if (i + offset < n) sum += static_cast<double>(load(a + i)) * load(p + i + offset);
+        if (i >= offset) sum += static_cast<double>(load(a + i - offset)) * load(p + i - offset);
+      }
+      q[i] = sum;
+      product += sum * here;
+      before = here, here = next, a_before = a_next;
+      i += far;
+    }
+  }
+  product = reduced<false>(product);
+  if (threadIdx.x == 0) parts[blockIdx.x] = product;
+}
+
 enum class Sum { rho, curvature, size };
 // Adds up the parts, and computes the factors that depend on the sum.
 __global__ void factors_kernel(Sum of, bool first, const double* parts, int64 count, Factors* f) {
@@ -97,15 +144,17 @@ template <class T>
 __global__ void direction_kernel(int64 n, bool first, const Factors* f, const T* __restrict__ z, Lines lines,
                                  double* __restrict__ p, double* __restrict__ x) {
   const double beta = f->beta, step = f->step;
-  for_elements(n, [&](int64 i) {
-    const double v = z[lines.at(i)];
-    if (first) {
-      p[i] = v;
-    } else {
-      const double before = p[i];
-      if (step != 0) x[i] += step * before;
-      p[i] = v + beta * before;
-    }
+  if (first) {
+    for_elements(n, [&](int64 i) { p[i] = z[lines.at(i)]; });
+    return;
+  }
+  struct Read {
+    double z, p, x;
+  };
+  const auto read = [&](int64 i) { return Read{z[lines.at(i)], p[i], x[i]}; };
+  for_elements(n, read, [&](int64 i, const Read& v) {
+    if (step != 0) x[i] = v.x + step * v.p;  // p may have values that are not finite
+    p[i] = v.z + beta * v.p;
   });
 }
 
@@ -114,8 +163,8 @@ __global__ void step_kernel(int64 n, const Factors* f, const double* q, double* 
                             double* parts) {
   const double step = f->step;
   double sum = 0;
-  for_elements(n, [&](int64 i) {
-    const double v = r[i] - step * q[i];
+  const auto read = [&](int64 i) { return r[i] - step * load_once(q + i); };
+  for_elements(n, read, [&](int64 i, double v) {
     r[i] = v;
     small[lines.at(i)] = static_cast<T>(v);
     sum += v * v;
@@ -127,7 +176,7 @@ __global__ void step_kernel(int64 n, const Factors* f, const double* q, double* 
 __global__ void finish_kernel(int64 n, const Factors* f, const double* p, double* x) {
   const double step = f->step;
   if (step == 0) return;  // p may have values that are not finite
-  for_elements(n, [&](int64 i) { x[i] += step * p[i]; });
+  for_elements(n, [&](int64 i) { return x[i] + step * p[i]; }, [&](int64 i, double v) { x[i] = v; });
 }
 
 // Enough blocks to read vectors at the speed of memory.
@@ -150,6 +199,14 @@ Sums sums(int64 n, const T* x) {
 }
 template Sums sums(int64, const float*);
 template Sums sums(int64, const double*);
+
+double inner_product(int64 n, const double* x, const double* y) {
+  const Scratch<double> parts(kParts);
+  launch("dot", dot_kernel<double>, dim3(kParts), dim3(kBlock), n, x, y, Lines{}, parts.get());
+  double sum = 0;
+  for (const double part : download(static_cast<const double*>(parts.get()), kParts)) sum += part;
+  return sum;
+}
 
 template <class X, class Out>
 void combine(int64 n, double alpha, const X* x, double beta, const X* y, Out* out) {
@@ -174,9 +231,10 @@ void ConjugateGradients::multiply(int64 n, const UpperDiagonals& matrix, const d
   };
   const auto with_count = [&](auto type) {
     using V = decltype(type);
+    const bool across = matrix.offsets[matrix.count - 1] >= kLeastAcross;
     switch (matrix.count) {
-      case 3: return start(multiply_kernel<V, 3>);
-      case 4: return start(multiply_kernel<V, 4>);
+      case 3: return across ? start(multiply_across_kernel<V, 3>) : start(multiply_kernel<V, 3>);
+      case 4: return across ? start(multiply_across_kernel<V, 4>) : start(multiply_kernel<V, 4>);
       case 5: return start(multiply_kernel<V, 5>);
       case 14: return start(multiply_kernel<V, 14>);
       default: return start(multiply_kernel<V, 0>);

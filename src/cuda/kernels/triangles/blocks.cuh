@@ -3,28 +3,15 @@
 // computed in the same way on every run.
 #pragma once
 
-#include "kernels/triangles/rows.cuh"
+#include "kernels/triangles/terms.cuh"
 
 namespace diagsparse::cuda::triangles {
-
-constexpr int kMostTerms = 32;
-
-template <class T>
-struct Blocks {
-  const T* values;
-  const T* inverse;
-  Rows rows;
-  bool conjugated;
-  int64 in_block;  // rows
-  int count;
-  int64 distance[kMostTerms], first[kMostTerms];
-};
 
 // A block waits for those that have computed the rows that it needs. `state` has the number of blocks that were
 // started, and for each block whether it is done. Blocks start in order, so those that one waits for are running.
 template <class T>
 __global__ void __launch_bounds__(kBlock)
-    substitute_blocks(const __grid_constant__ Blocks<T> t, T* x, int64 lead, unsigned* state, int64 blocks) {
+    substitute_blocks(const __grid_constant__ Terms<T> t, T* x, int64 lead, unsigned* state, int64 blocks) {
   constexpr int kEarly = 4;  // diagonals that are read before it waits
   __shared__ unsigned ticket;
   x += blockIdx.y * lead;
@@ -32,25 +19,23 @@ __global__ void __launch_bounds__(kBlock)
   unsigned* const done = state + 1;
   if (threadIdx.x == 0) ticket = atomicAdd(state, 1u);
   __syncthreads();
-  const int64 begin = ticket * t.in_block, q = begin + threadIdx.x;
-  const bool inside = threadIdx.x < t.in_block && q < t.rows.count;
+  const int64 begin = ticket * t.step, q = begin + threadIdx.x;
+  const bool inside = threadIdx.x < t.step && q < t.rows.count;
   const int64 i = inside ? t.rows.row(q) : 0;
-  const auto element = [&](int k) {
-    return inside && t.distance[k] <= q ? conjugate_if(t.conjugated, t.values[t.first[k] + i]) : T{};
-  };
+  const auto element = [&](int k) { return inside ? t.element(k, q, i) : T{}; };
   T early[kEarly];
 #pragma unroll
   for (int k = 0; k < kEarly; ++k) early[k] = k < t.count ? element(k) : T{};
   T sum = inside ? x[i] : T{};
-  const T inverse = inside && t.inverse ? conjugate_if(t.conjugated, t.inverse[i]) : T{};
+  const T inverse = inside ? t.reciprocal(i) : T{};
   for (int k = 0; k < t.count; ++k) {
-    const int64 last = begin + t.in_block - 1 - t.distance[k];  // row that is needed
+    const int64 last = begin + t.step - 1 - t.distance[k];  // row that is needed
     if (last < 0) continue;
     if (threadIdx.x == 0) {
-      const int64 low = max(int64{0}, begin - t.distance[k]) / t.in_block;
+      const int64 low = max(int64{0}, begin - t.distance[k]) / t.step;
       while (acquire(done + low) == 0) {
       }
-      while (acquire(done + last / t.in_block) == 0) {
+      while (acquire(done + last / t.step) == 0) {
       }
     }
     __syncthreads();
@@ -60,7 +45,7 @@ __global__ void __launch_bounds__(kBlock)
     if (k >= kEarly) a = element(k);
     if (inside && t.distance[k] <= q) sum = minus_product(sum, a, from_l2(x + i + t.rows.sign() * t.distance[k]));
   }
-  if (inside) x[i] = t.inverse ? multiply(inverse, sum) : sum;
+  if (inside) x[i] = finished(t.last, inverse, sum);
   __syncthreads();
   if (threadIdx.x == 0) release(done + ticket, 1);
 }

@@ -1,23 +1,27 @@
-// What both kernels of diagonals use: the order of rows, flags in global memory, and values of other multiprocessors.
+// What kernels of diagonals use: arithmetic, flags in global memory, and values of other multiprocessors.
 #pragma once
 
+#include "core/pivots.hpp"
 #include "device/launch.cuh"
+#include "kernels/triangles/triangle.hpp"
 
 namespace diagsparse::cuda::triangles {
-
-// Row q of the order of substitution.
-struct Rows {
-  int64 count;
-  bool lower;
-  __host__ __device__ int64 row(int64 q) const { return lower ? q : count - 1 - q; }
-  __host__ __device__ int64 sign() const { return lower ? -1 : 1; }  // of the way to rows that a row depends on
-};
 
 template <class T>
 __device__ T minus_product(T sum, T a, T x) {
   const T p = multiply(a, x);
   if constexpr (is_complex<T>) return {sum.re - p.re, sum.im - p.im};
   else return sum - p;
+}
+
+// What the last step of a row does with its sum.
+enum class Last { nothing, times_reciprocal, reciprocal };
+
+// The result of a row. `inverse` is the reciprocal of its pivot.
+template <class T>
+__device__ T finished(Last last, T inverse, T sum) {
+  if (last == Last::reciprocal) return reciprocal(sum);
+  return last == Last::nothing ? sum : multiply(inverse, sum);
 }
 
 // Flags in global memory: what was written before a release is seen after the acquire that reads it.

@@ -2,16 +2,14 @@
 //
 //   reduce_chunks   how the first and the last row of a chunk depend on its own separator and the one before it
 //   join_chunks     the tridiagonal system of the separators of all chunks, from these
-//   solve_chunks    x, given the separators
-//   weigh_rows      weights of the right-hand side in the system of the separators: the first and the last row of the
-//                   inverse of each chunk. They decay in diagonally dominant matrices, so only some are stored
-//   condense        the right-hand side of the system of the separators, from the weights
+//   solve_chunks    x, given the separators; and what is needed to verify x, while all of it is on the chip
+//   join_largest    the same for the whole matrix
 //
 // Nothing is added atomically, so that every run gives the same bits.
 #pragma once
 
-#include "device/lanes.cuh"
 #include "kernels/tridiagonal/parts.cuh"
+#include "kernels/tridiagonal/residual.cuh"
 
 namespace diagsparse::cuda::tridiagonal {
 
@@ -140,12 +138,61 @@ __global__ void __launch_bounds__(kBlock)
   if (rhs) rhs[i] = row.rhs;
 }
 
+// The largest residual and so on of the rows of a chunk, of which shared memory still has the matrix and b. `x` are the
+// rows of this thread, `before` is the one before them. The last row of the chunk is left to `join_largest`.
+template <class T>
+__device__ void find_largest_in_chunk(const T (&x)[kRows<T>], T before, int rows, Shared<T>& shared, Largest* largest) {
+  constexpr int M = kRows<T>;
+  __shared__ Largest of_warp[kWarps];
+  const int t = static_cast<int>(threadIdx.x);
+  shared.first[t].left = x[0];
+  __syncthreads();
+  const T after = t + 1 < kThreads ? shared.first[t + 1].left : T{};
+  int most[4] = {};  // upper halves of the numbers, which have their order
+#pragma unroll
+  for (int k = 0; k < M; ++k) {
+    if (t * M + k >= rows) continue;
+    const int at = t * (M + 1) + k;
+    const T below = shared.below[at], main = shared.main[at], above = shared.above[at], b = shared.rhs[at];
+    T rest = less_product(less_product(b, main, x[k]), below, k > 0 ? x[max(k, 1) - 1] : before);
+    rest = less_product(rest, above, k + 1 < M ? x[min(k + 1, M - 1)] : after);
+    const Real<T> sizes[] = {magnitude(rest), magnitude(x[k]), magnitude(b),
+                             magnitude(below) + magnitude(main) + magnitude(above)};
+#pragma unroll
+    for (int m = 0; m < 4; ++m) most[m] = max(most[m], upper_half(sizes[m]));
+  }
+  using R = Real<T>;
+  Largest own{from_upper_half(most[0], R{}), from_upper_half(most[1], R{}), from_upper_half(most[2], R{}),
+              from_upper_half(most[3], R{})};
+  own.join_lanes();
+  if (t % 32 == 0) of_warp[t / 32] = own;
+  __syncthreads();
+  if (t > 0) return;
+  for (int w = 1; w < kWarps; ++w) own.join(of_warp[w]);
+  *largest = own;
+}
+
+// *most becomes the largest values of all chunks, if *weak is set. A thread processes a chunk.
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    join_largest(const Diagonals<T> a, const Chunks chunks, const T* b, const T* x, const Largest* largest,
+                 const int* weak, Largest* most) {
+  if (*weak == 0) return;
+  const int64 chunk = thread_index(), end = (chunk + 1) * chunks.rows - 1;
+  Largest own{};
+  if (chunk < chunks.count) own = largest[chunk];
+  if (end < a.n) own.add(a, b, x, end);
+  own.join_lanes();
+  if (threadIdx.x % 32 == 0) own.join_atomically(most);
+}
+
 // x = A^-1 b for the columns of b; `separators` has an element for each chunk and column (nullptr: separate chunks).
-// `factored`: a.main and a.upper are kept.pivots and kept.above. Each block reads all of b before it writes to x.
+// `factored`: a.main and a.upper are kept.pivots and kept.above. Each block reads all of b before it writes to x. If
+// *weak was set before, `largest` has what is needed to verify x afterwards, for each chunk (nullptr: not needed).
 template <class T, bool factored>
 __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     solve_chunks(const Diagonals<T> a, const Chunks chunks, const T* kept_separators, const T* b, int64 b_stride,
-                 int64 columns, const T* separators, T* x, int64 x_stride, int* weak) {
+                 int64 columns, const T* separators, T* x, int64 x_stride, Largest* largest, int* weak) {
   Shared<T>& shared = shared_memory<T>();
   const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
   const int t = static_cast<int>(threadIdx.x);
@@ -166,88 +213,16 @@ __global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
     const T* given = separators ? separators + column * chunks.count + chunk : nullptr;
     const T before_chunk = given && chunk > 0 ? given[-1] : T{}, end_of_chunk = given ? *given : T{};
     const T own = line.constant + line.left * before_chunk + line.right * end_of_chunk;
-    shared.rhs[t] = own;
+    shared.first[t].constant = own;
     __syncthreads();
-    const T before = t > 0 ? shared.rhs[t - 1] : before_chunk;
-    __syncthreads();
+    const T before = t > 0 ? shared.first[t - 1].constant : before_chunk;
     T values[kRows<T>];
     p.substitute(before, own, values);
+    if constexpr (!factored) {
+      const int rows = static_cast<int>(min(static_cast<int64>(chunks.rows - 1), a.n - base));
+      if (largest && *weak != 0) find_largest_in_chunk(values, before, rows, shared, largest + chunk);
+    }
     write(values, shared.rhs, x + column * x_stride, base, chunks.rows, a.n);
-  }
-}
-
-// `a` is the transposed matrix: how its rows depend on the two separators, are the negative weights. weights: for each
-// chunk `count` elements for its first rows, and `count` for its last interior rows. *needed becomes the largest number
-// of rows from an end of a chunk to a weight that counts: to one that exceeds `least`, if the rows of the matrix are
-// scaled to pivots of 1.
-template <class T>
-__global__ void __launch_bounds__(kThreads, kBlocksEach<T>)
-    weigh_rows(const Diagonals<T> a, const Chunks chunks, Real<T> least, int count, T* weights, int* needed) {
-  constexpr int M = kRows<T>, interior = kChunk<T> - 1;
-  Shared<T>& shared = shared_memory<T>();
-  __shared__ Line<T> lines[kThreads];
-  __shared__ int most;
-  const int64 chunk = blockIdx.x, base = chunk * chunks.rows;
-  const int t = static_cast<int>(threadIdx.x);
-  if (t == 0) most = 0;
-  Part<T> p;
-  read_part(p, a, static_cast<const T*>(nullptr), base, chunks.rows, shared);
-  bool strong = true;
-  Row<T> row;
-  const Line<T> line = solve_part<T, false>(p, chunks.separate, shared, row, strong);
-  lines[t] = line;
-  __syncthreads();
-  const T zero{}, one = convert<T>(1);
-  const Line<T> before = t > 0 ? lines[t - 1] : Line<T>{zero, one, zero};
-  T first[M], last[M];
-  p.substitute(before.left, line.left, first);
-  p.substitute(before.right, line.right, last);
-  T* to = weights + chunk * 2 * count;
-  const int64 end = base + chunks.rows - 1;  // the row of the separator
-  const Real<T> least_first = base > 0 ? least * magnitude(load(a.main + base - 1)) : 0;
-  const Real<T> least_last = end < a.n ? least * magnitude(load(a.main + end)) : 0;
-  int reach = 0;
-#pragma unroll
-  for (int k = 0; k < M; ++k) {
-    const int i = t * M + k, from_end = interior - 1 - i;
-    if (from_end < 0) continue;
-    const Real<T> inverse = k < M - 1 ? magnitude(p.main[k]) : 1 / magnitude(p.main[k]);  // of the pivot, or its like
-    if (!(magnitude(first[k]) <= least_first * inverse)) reach = max(reach, i + 1);
-    if (!(magnitude(last[k]) <= least_last * inverse)) reach = max(reach, from_end + 1);
-    if (i < count) to[i] = first[k];
-    if (from_end < count) to[count + count - 1 - from_end] = last[k];
-  }
-  reach = static_cast<int>(__reduce_max_sync(~0u, static_cast<unsigned>(reach)));
-  if (t % 32 == 0) atomicMax(&most, reach);
-  __syncthreads();
-  if (t == 0 && most > count) atomicMax(needed, most);
-}
-
-// rhs[column * chunks + chunk] = the right-hand side of this separator. A block computes one element at a time.
-template <class T>
-__global__ void __launch_bounds__(kBlock) condense(const T* weights, int count, const Chunks chunks, int64 n,
-                                                   const T* b, int64 b_stride, int64 columns, T* rhs) {
-  __shared__ T sums[kBlock / 32];
-  const int64 chunk = blockIdx.x, end = (chunk + 1) * chunks.rows - 1;  // the row of the separator
-  const int t = static_cast<int>(threadIdx.x), warps = static_cast<int>(blockDim.x) / 32;
-  const T *last = weights + (2 * chunk + 1) * count, *first = weights + (2 * chunk + 2) * count;
-  for (int64 column = blockIdx.y; column < columns; column += gridDim.y) {
-    const T* d = b + column * b_stride;
-    T sum{};
-    for (int i = t; i < count; i += static_cast<int>(blockDim.x)) {
-      const int64 row = end - count + i, next = end + 1 + i;
-      if (row < n) sum = less_product(sum, minus(load(last + i)), load(d + row));
-      if (chunk + 1 < chunks.count && next < n) sum = less_product(sum, minus(load(first + i)), load(d + next));
-    }
-    sum = sum_of_lanes<32>(sum);
-    if (t % 32 == 0) sums[t / 32] = sum;
-    __syncthreads();
-    if (t == 0) {
-      sum = end < n ? load(d + end) : T{};
-      for (int w = 0; w < warps; ++w) sum = sum + sums[w];
-      rhs[column * chunks.count + chunk] = sum;
-    }
-    __syncthreads();
   }
 }
 

@@ -2,17 +2,13 @@
 #include <limits>
 
 #include "device/dense.cuh"
-#include "kernels/tridiagonal/chunks.cuh"
 #include "kernels/tridiagonal/factors.hpp"
 #include "kernels/tridiagonal/residual.cuh"
+#include "kernels/tridiagonal/weights.cuh"
 
 namespace diagsparse::cuda::tridiagonal {
 
 namespace {
-
-// Of a solution that is accepted, where solutions have to be verified: about that of elimination with pivoting.
-template <class T>
-constexpr double kMostError = 32 * std::numeric_limits<Real<T>>::epsilon();
 
 constexpr int kFewWeights = 64;  // from each end of a chunk; stored first, and enough for most dominant matrices
 
@@ -25,13 +21,8 @@ Chunks chunks_of(int64 n, int64 block) {
 }
 
 template <class T>
-T* data(const Array& a) {
-  return a.size() > 0 ? a.as<T>() : nullptr;
-}
-
-template <class T>
 Diagonals<T> diagonals(const Matrix& a) {
-  return {data<T>(a.lower), data<T>(a.main), data<T>(a.upper), a.n, a.block, a.stride};
+  return {values_or_null<T>(a.lower), values_or_null<T>(a.main), values_or_null<T>(a.upper), a.n, a.block, a.stride};
 }
 
 Matrix empty_matrix(DType dtype, int64 n) {
@@ -49,6 +40,13 @@ int shared_bytes() {
   return static_cast<int>(sizeof(Shared<T>));
 }
 
+// Whether x is accurate for each block of the matrix.
+template <class T>
+bool is_accurate(const Matrix& a, const T* b, const T* x) {
+  if (a.block < a.n) return first_inaccurate<T>(diagonals<T>(a), a.n / a.block, b, x) < 0;
+  return backward_error<T>(diagonals<T>(a), b, x) <= kMostError<T>;
+}
+
 template <class T>
 void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<T>& keep, Ends<T>* ends, int* weak) {
   launch_shared("tridiagonal_reduce_chunks", reduce_chunks<T>, grid(chunks), dim3(kThreads),
@@ -58,7 +56,7 @@ void reduce(const Diagonals<T>& a, const Chunks& chunks, const T* b, const Kept<
 template <class T>
 void join(const Ends<T>* ends, const Chunks& chunks, const Matrix& next, T* rhs, int* weak) {
   launch("tridiagonal_join_chunks", join_chunks<T>, blocks(chunks.count), dim3(kBlock), ends, chunks.count,
-         data<T>(next.lower), data<T>(next.main), data<T>(next.upper), rhs, weak);
+         values_or_null<T>(next.lower), values_or_null<T>(next.main), values_or_null<T>(next.upper), rhs, weak);
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ struct Factors::Level {
     pivots = Array::empty(a.main.dtype, {n});
     above = Array::empty(a.main.dtype, {n});
     separators = Array::empty(a.main.dtype, {3 * kThreads * chunks.count});
-    const Kept<T> keep{data<T>(pivots), data<T>(above), data<T>(separators)};
+    const Kept<T> keep{values_or_null<T>(pivots), values_or_null<T>(above), values_or_null<T>(separators)};
     if (chunks.separate) {
       reduce<T>(diagonals<T>(a), chunks, nullptr, keep, nullptr, weak);
       return std::nullopt;
@@ -96,7 +94,7 @@ struct Factors::Level {
     weights = Array::empty(a.main.dtype, {2 * count * chunks.count});
     launch_shared("tridiagonal_weigh_rows", weigh_rows<T>, grid(chunks), dim3(kThreads),
                   shared_bytes<T, weigh_rows<T>>(), diagonals<T>(a).transposed(), chunks, least, count,
-                  data<T>(weights), needed);
+                  values_or_null<T>(weights), needed);
   }
 
   // Right-hand sides of the separators.
@@ -104,17 +102,18 @@ struct Factors::Level {
   Array condensed(const Dense& b) const {
     Array rhs = Array::empty(b.dtype, {chunks.count * b.cols});
     const dim3 block(weight_count > kFewWeights ? kBlock : kFewWeights);
-    launch("tridiagonal_condense", condense<T>, grid(chunks, b.cols), block, data<T>(weights), weight_count, chunks,
-           b.rows, b.as<const T>(), b.col_stride, b.cols, data<T>(rhs));
+    launch("tridiagonal_condense", condense<T>, grid(chunks, b.cols), block, values_or_null<T>(weights), weight_count,
+           chunks, b.rows, b.as<const T>(), b.col_stride, b.cols, values_or_null<T>(rhs));
     return rhs;
   }
 
   template <class T>
   void solve(const Dense& b, const T* given, const Dense& x) const {
-    const Diagonals<T> factors{data<T>(a.lower), data<T>(pivots), data<T>(above), b.rows};
+    const Diagonals<T> factors{values_or_null<T>(a.lower), values_or_null<T>(pivots), values_or_null<T>(above), b.rows};
     launch_shared("tridiagonal_solve_chunks", solve_chunks<T, true>, grid(chunks, b.cols), dim3(kThreads),
-                  shared_bytes<T, solve_chunks<T, true>>(), factors, chunks, data<T>(separators), b.as<const T>(),
-                  b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<int*>(nullptr));
+                  shared_bytes<T, solve_chunks<T, true>>(), factors, chunks, values_or_null<T>(separators),
+                  b.as<const T>(), b.col_stride, b.cols, given, x.as<T>(), x.col_stride, static_cast<Largest*>(nullptr),
+                  static_cast<int*>(nullptr));
   }
 
   std::vector<const Array*> arrays() const { return {&pivots, &above, &separators, &weights}; }
@@ -154,11 +153,11 @@ template <class T>
 bool Factors::verify() {
   const Matrix& a = levels_.front()->a;
   const Array b = Array::empty(a.main.dtype, {a.n}), x = Array::empty(a.main.dtype, {a.n});
-  launch("tridiagonal_write_random", write_random<T>, blocks(a.n), dim3(kBlock), data<T>(b), a.n);
+  launch("tridiagonal_write_random", write_random<T>, blocks(a.n), dim3(kBlock), values_or_null<T>(b), a.n);
   for (const bool refined : {false, true}) {
     refined_ = refined;
     solve_as<T>(flat(b), flat(x));
-    if (backward_error<T>(diagonals<T>(a), data<T>(b), data<T>(x)) <= kMostError<T>) return true;
+    if (is_accurate<T>(a, values_or_null<T>(b), values_or_null<T>(x))) return true;
   }
   return false;
 }
@@ -204,44 +203,63 @@ void Factors::solve_as(const Dense& b, const Dense& x) const {
   const dim3 grid = blocks_by_columns(n, b.cols);
   unrefined(b, solution);
   launch("tridiagonal_subtract_product", subtract_product<T>, grid, dim3(kBlock), diagonals<T>(levels_.front()->a),
-         b.as<const T>(), b.col_stride, data<T>(first), n, b.cols, data<T>(rest));
+         b.as<const T>(), b.col_stride, values_or_null<T>(first), n, b.cols, values_or_null<T>(rest));
   unrefined(correction, x);
-  launch("tridiagonal_add_columns", add_columns<T>, grid, dim3(kBlock), data<T>(first), n, b.cols, x.as<T>(),
+  launch("tridiagonal_add_columns", add_columns<T>, grid, dim3(kBlock), values_or_null<T>(first), n, b.cols, x.as<T>(),
          x.col_stride);
 }
 
 namespace {
 
-// Solves on one level and on those above it. b and x have one column; the elements of b are contiguous.
+// Solves on one level and on those above it. b and x have one column; the elements of b are contiguous. `largest`: as
+// in solve_chunks.
 template <class T>
-void solve_level(const Matrix& a, const T* b, T* x, int* weak) {
+void solve_level(const Matrix& a, const Chunks& chunks, const T* b, T* x, Largest* largest, int* weak) {
   const Diagonals<T> matrix = diagonals<T>(a);
-  const Chunks chunks = chunks_of<T>(matrix.n, a.block);
   Array separators;
   if (!chunks.separate) {
     separators = Array::empty(a.main.dtype, {chunks.count});
     const Scratch<Ends<T>> ends(chunks.count);
     reduce<T>(matrix, chunks, b, {}, ends.get(), weak);
     const Matrix next = empty_matrix(a.main.dtype, chunks.count);
-    join<T>(ends.get(), chunks, next, data<T>(separators), weak);
-    solve_level<T>(next, data<T>(separators), data<T>(separators), weak);
+    T* const values = values_or_null<T>(separators);
+    join<T>(ends.get(), chunks, next, values, weak);
+    solve_level<T>(next, chunks_of<T>(next.n, next.block), values, values, nullptr, weak);
   }
   launch_shared("tridiagonal_solve_chunks", solve_chunks<T, false>, grid(chunks), dim3(kThreads),
                 shared_bytes<T, solve_chunks<T, false>>(), matrix, chunks, static_cast<const T*>(nullptr), b, int64{0},
-                int64{1}, static_cast<const T*>(data<T>(separators)), x, int64{0}, weak);
+                int64{1}, static_cast<const T*>(values_or_null<T>(separators)), x, int64{0}, largest, weak);
 }
+
+struct Verification {
+  Largest most;
+  int weak;
+};
 
 }  // namespace
 
 bool solve_once(const Matrix& a, const Dense& b, const Dense& x) {
   if (b.rows == 0) return true;
-  const Scratch<int> weak(1);
-  CUDA_CALL(cudaMemsetAsync(weak.get(), 0, sizeof(int), stream()));
+  const Scratch<Verification> verification(1);
+  CUDA_CALL(cudaMemsetAsync(verification.get(), 0, sizeof(Verification), stream()));
+  Largest* const most = &verification.get()->most;
+  int* const weak = &verification.get()->weak;
   return with_value_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    solve_level<T>(a, b.as<const T>(), x.as<T>(), weak.get());
-    if (download(static_cast<const int*>(weak.get()), 1).front() == 0) return true;
-    return backward_error<T>(diagonals<T>(a), b.as<const T>(), x.as<const T>()) <= kMostError<T>;
+    const T* const rhs = b.as<const T>();
+    T* const solution = x.as<T>();
+    const Chunks chunks = chunks_of<T>(a.n, a.block);
+    const Scratch<Largest> largest(chunks.separate ? 0 : chunks.count);
+    solve_level<T>(a, chunks, rhs, solution, chunks.separate ? nullptr : largest.get(), weak);
+    if (!chunks.separate) {
+      launch("tridiagonal_join_largest", join_largest<T>, blocks(chunks.count), dim3(kBlock), diagonals<T>(a), chunks,
+             rhs, static_cast<const T*>(solution), static_cast<const Largest*>(largest.get()),
+             static_cast<const int*>(weak), most);
+    }
+    const Verification found = download(static_cast<const Verification*>(verification.get()), 1).front();
+    if (found.weak == 0) return true;
+    if (!chunks.separate && a.block == a.n) return found.most.backward_error() <= kMostError<T>;
+    return is_accurate<T>(a, rhs, static_cast<const T*>(solution));
   });
 }
 

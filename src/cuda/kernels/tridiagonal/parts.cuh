@@ -27,14 +27,21 @@ constexpr int kChunk = kThreads * kRows<T>;  // rows of a chunk
 
 // A matrix of n rows; the elements (i + 1, i) and (i, i + 1) are lower[i] and upper[i]. nullptr: a diagonal of zeros.
 // If `stride` is not 0, the matrix has diagonal blocks of `block` rows: element i of a diagonal of block m is element
-// m * stride + i of the array.
+// m * stride + i of the array. A row depends on the ones `step` rows before and after it, which is not 1 where members
+// of a batch are interleaved; lower[i] and upper[i] then are the elements (i + step, i) and (i, i + step).
 template <class T>
 struct Diagonals {
   const T *lower, *main, *upper;
-  int64 n, block = 0, stride = 0;
+  int64 n, block = 0, stride = 0, step = 1;
 
-  Diagonals transposed() const { return {upper, main, lower, n, block, stride}; }
+  Diagonals transposed() const { return {upper, main, lower, n, block, stride, step}; }
 };
+
+// The elements of an array, nullptr if it has none.
+template <class T>
+T* values_or_null(const Array& a) {
+  return a.size() > 0 ? a.as<T>() : nullptr;
+}
 
 // x = constant + left * (the unknown before) + right * (the unknown after).
 template <class T>
@@ -91,15 +98,20 @@ __device__ void fetch(T* shared, const T* data, int64 base, int rows, int64 n, T
     else *to = other;
   });
 }
-// The same for the three diagonals of a matrix of blocks with a stride.
+// The same for the three diagonals of a matrix of blocks with a stride. Chunks of several blocks start with a block.
 template <class T>
 __device__ void fetch_blocks(T* below, T* main, T* above, const Diagonals<T>& a, int64 base, int rows) {
   const int64 member = base / a.block;
   const int first = static_cast<int>(base - member * a.block), block = static_cast<int>(a.block);
   const int end = static_cast<int>(min(static_cast<int64>(rows), a.n - base));
+  const bool several = block < kChunk<T>;
+  const float inverse = 1.0f / static_cast<float>(block);  // exact enough for rows of a chunk
+  const int64 start = member * a.stride + first;
   for_each_row<T>([&](int k, int i) {
-    const int to = padded<T>(k), passed = (first + i) / block, row = first + i - passed * block;
-    const int64 from = (member + passed) * a.stride + row;
+    const int to = padded<T>(k);
+    const int passed = several ? static_cast<int>((static_cast<float>(i) + 0.5f) * inverse) : first + i >= block;
+    const int row = first + i - passed * block;
+    const int64 from = start + i + passed * (a.stride - block);
     const bool inside = i < end;
     if (inside) copy_later(main + to, a.main + from);
     else main[to] = convert<T>(1);
@@ -119,9 +131,9 @@ __device__ void take(T (&v)[kRows<T>], const T* shared) {
 #pragma unroll
   for (int k = 0; k < kRows<T>; ++k) v[k] = shared[threadIdx.x * (kRows<T> + 1) + k];
 }
-// Writes the rows of all parts to the rows of an array from `base` on.
+// Writes the rows of all parts from row `begin` of the chunk on to the rows of an array from `base` on.
 template <class T>
-__device__ void write(const T (&v)[kRows<T>], T* shared, T* data, int64 base, int rows, int64 n) {
+__device__ void write(const T (&v)[kRows<T>], T* shared, T* data, int64 base, int rows, int64 n, int begin = 0) {
   constexpr int M = kRows<T>;
 #pragma unroll
   for (int k = 0; k < M; ++k) shared[threadIdx.x * (M + 1) + k] = v[k];
@@ -131,7 +143,7 @@ __device__ void write(const T (&v)[kRows<T>], T* shared, T* data, int64 base, in
 #pragma unroll
   for (int k = 0; k < M; ++k) {
     const int i = k * kThreads + static_cast<int>(threadIdx.x);
-    if (i < end) store_once(own + k * kThreads, shared[i + i / M]);
+    if (i >= begin && i < end) store_once(own + k * kThreads, shared[i + i / M]);
   }
   __syncthreads();
 }

@@ -1,4 +1,4 @@
-// What factorizations and substitution do with pivots.
+// What factorizations and substitution do with pivots, on both devices.
 #pragma once
 
 #include <cmath>
@@ -8,13 +8,19 @@
 namespace diagsparse {
 
 template <class T>
-bool is_finite(T v) {
+constexpr Real<T> real_part(T v) {
+  if constexpr (is_complex<T>) return v.re;
+  else return v;
+}
+
+template <class T>
+constexpr bool is_finite(T v) {
   if constexpr (is_complex<T>) return std::isfinite(v.re) && std::isfinite(v.im);
   else return std::isfinite(v);
 }
 
 template <class T>
-T reciprocal(T v) {
+constexpr T reciprocal(T v) {
   if constexpr (is_complex<T>) {  // Smith's algorithm, which does not overflow in between
     using R = Real<T>;
     if (std::abs(v.re) >= std::abs(v.im)) {

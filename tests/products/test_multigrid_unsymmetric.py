@@ -1,0 +1,157 @@
+"""Multigrid for matrices that are not symmetric: convection and diffusion with upwind differences."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import at_night, case, raises
+from scipy.sparse.linalg import bicgstab, gmres, spsolve
+
+import diagsparse as ds
+from diagsparse import gallery
+
+
+def convection(shape, flow, peclet):
+    """Return diffusion, with conductivity 1, and convection; `flow` returns a component for each axis, of size 1."""
+    points = np.meshgrid(*((np.arange(n) + 1) / (n + 1) for n in shape), indexing="ij")
+    A, n = sp.csr_array((np.prod(shape),) * 2), int(np.prod(shape))
+    for axis, u in enumerate(flow(*points)):
+        u = peclet * np.broadcast_to(u, shape)
+        back, ahead = -1 - np.maximum(u, 0), -1 + np.minimum(u, 0)
+        diagonal = -(back + ahead)
+        first, last = (tuple(e if d == axis else slice(None) for d in range(len(shape))) for e in (0, -1))
+        back, ahead = back.copy(), ahead.copy()
+        back[first], ahead[last] = 0, 0
+        k = int(np.prod(shape[axis + 1 :]))
+        A = A + sp.diags_array(
+            [diagonal.ravel(), ahead.ravel()[: n - k], back.ravel()[k:]], offsets=[0, k, -k], shape=(n, n)
+        )
+    return sp.csr_array(A)
+
+
+FLOWS = {
+    "along an axis": lambda *p: (1.0, *(0.0 for _ in p[1:])),
+    "oblique": lambda *p: tuple(1.0 - 0.3 * d for d in range(len(p))),
+    "circle": lambda y, x, *z: (
+        4 * y * (y - 1) * (2 * x - 1), -4 * x * (x - 1) * (2 * y - 1), *(0.3 + 0 * x for _ in z)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("shape", [(33, 40), (64, 64), (12, 13, 14)])
+def test_solutions(flow, shape, device):
+    """Against a direct solver."""
+    n = int(np.prod(shape))
+    b = np.random.default_rng(0).standard_normal((n, 2)) @ np.array([[1, 0, 1], [0, 1, 1j]])
+    for peclet in (0.0, 0.1, 3.0, 1000.0):
+        S = convection(shape, FLOWS[flow], peclet)
+        A, expected = ds.hm_array(S).to(device), spsolve(S.tocsc(), b[:, 0].real)
+        for options in ({}, {"dtype": "float32"}, {"smoother": "line", "cycle": "W"}):
+            M = ds.multigrid(A, shape, **options)
+            with case(f"{peclet} {options} {M}"):
+                assert M.symmetric == (peclet == 0)
+                x = M.solve(b[:, 0].real, maxiter=300)
+                assert np.linalg.norm(b[:, 0].real - S @ x) <= 1e-10 * np.linalg.norm(b[:, 0].real)
+                assert np.allclose(x, expected, rtol=1e-6, atol=1e-8 * abs(expected).max())
+    X = M.solve(b, maxiter=300)
+    assert X.dtype == complex and np.allclose(S @ X, b, atol=1e-8)
+
+
+def test_as_a_preconditioner():
+    S = convection((50, 60), FLOWS["oblique"], 5.0)
+    A, b = ds.hm_array(S), np.ones(3000)
+    M = ds.multigrid(A)
+    for solver, options in ((gmres, {"restart": 30, "callback_type": "pr_norm"}), (bicgstab, {})):
+        steps = []
+        x, info = solver(A, b, M=M, rtol=1e-9, callback=steps.append, **options)
+        assert info == 0 and len(steps) <= 40 and np.linalg.norm(b - S @ x) <= 1e-8 * np.linalg.norm(b)
+    assert M.smoother == "jacobi" and ds.multigrid(gallery.stencil(5, (5, 6))).smoother == "chebyshev"
+    with raises(NotImplementedError, "ds.multigrid(A.T)"):
+        M.T @ b
+    with raises(NotImplementedError, "ds.multigrid(A.T)"):
+        M.rmatvec(b)
+    assert np.allclose(S.T @ ds.multigrid(A.T).solve(b), b)
+
+
+def test_lines_and_w_cycles_help_where_convection_dominates():
+    b = np.random.default_rng(0).standard_normal(64 * 64)
+    S = convection((64, 64), FLOWS["circle"], 1000.0)
+    counts = {}
+    for name, options in (("points", {}), ("lines", {"smoother": "line", "cycle": "W"})):
+        steps = []
+        M = ds.multigrid(S, (64, 64), **options)
+        assert gmres(S, b, M=M, rtol=1e-9, restart=200, callback=steps.append, callback_type="pr_norm")[1] == 0
+        counts[name] = len(steps)
+    assert counts["lines"] <= 30 < 50 <= counts["points"]
+
+
+def test_a_singular_matrix_that_conserves(device):
+    """Convection around a periodic grid: rows and columns add up to zero."""
+    shape, n = (24, 30), 720
+    S = sp.lil_array((n, n))
+    for i, (y, x) in enumerate(np.ndindex(*shape)):
+        for (dy, dx), a in (((0, 1), -1.0), ((0, -1), -3.0), ((1, 0), -1.0), ((-1, 0), -2.0)):
+            S[i, np.ravel_multi_index(((y + dy) % 24, (x + dx) % 30), shape)] = a
+        S[i, i] = 7.0
+    A = ds.array(sp.csr_array(S), "hm", device=device)
+    M = ds.multigrid(A, shape)
+    assert M.singular and not M.symmetric
+    b = np.random.default_rng(0).standard_normal(n)
+    b -= b.mean()
+    x = M.solve(b)
+    assert np.linalg.norm(b - A @ x) <= 1e-10 * np.linalg.norm(b) and abs(x.mean()) < 1e-12
+    with raises(np.linalg.LinAlgError, "there is no solution"):
+        M.solve(np.ones(n))
+
+
+def test_a_system_that_does_not_converge(device):
+    """Unphysical velocities, which are sources: it converges or raises."""
+    rng = np.random.default_rng(0)
+    S = convection((64, 64), lambda y, x: (rng.standard_normal(y.shape), rng.standard_normal(x.shape)), 100.0)
+    M = ds.multigrid(ds.hm_array(S).to(device), (64, 64))
+    with raises(np.linalg.LinAlgError, "multigrid.solve: after", "the relative residual is"):
+        M.solve(np.ones(4096), maxiter=60)
+
+
+@pytest.mark.parametrize("seed", at_night(range(200), before=range(25)))
+def test_random_matrices(seed, device):
+    """Any steps, sizes, boundaries and right-hand sides: a solution is right, or LinAlgError is raised."""
+    rng = np.random.default_rng(seed)
+    axes = int(rng.integers(1, 4))
+    sizes = {1: (1, 2, 3, 31, 97, 1009), 2: (1, 2, 3, 7, 31, 37), 3: (1, 2, 3, 5, 11, 13)}[axes]
+    shape = tuple(int(n) for n in rng.choice(sizes, axes))
+    n, full, symmetric = int(np.prod(shape)), rng.random() < 0.5, rng.random() < 0.3
+    A = sp.lil_array((n, n)) if n < 4 else sp.csr_array((n, n))
+    points, grid = np.indices(shape).reshape(axes, n), np.array(shape)[:, None]
+    around = np.array([rng.random() < 0.3 and m > 2 for m in shape])[:, None]
+    for step in np.ndindex(*(3,) * axes):
+        s = np.array(step)[:, None] - 1
+        if not s.any() or (abs(s).sum() > 1 and not full):
+            continue
+        to = np.where(around, (points + s) % grid, points + s)
+        fits = ((to >= 0) & (to < grid) & ((s == 0) | (grid > 1))).all(axis=0)
+        values = -(10.0 ** rng.uniform(-1, 1, n))
+        A = A + sp.coo_array((values[fits], (np.flatnonzero(fits), np.ravel_multi_index(to[:, fits], shape))), (n, n))
+    A = sp.csr_array((A + A.T) / 2 if symmetric else A)
+    dominant = np.maximum(-A.sum(axis=0), -A.sum(axis=1)) * (1 + rng.choice([0.0, 1e-6, 0.1])) + rng.choice([0.0, 1.0])
+    A = sp.csr_array(A + sp.diags_array(np.where(dominant > 0, dominant, 1.0)))
+    b = {
+        "random": rng.standard_normal(n), "zero": np.zeros(n), "constant": np.ones(n), "huge": np.full(n, 1e300),
+        "tiny": 1e-300 * (1 + rng.random(n)), "point": np.eye(n)[n // 2], "complex": rng.standard_normal(n) + 1j,
+    }[kind := str(rng.choice(["random", "zero", "constant", "huge", "tiny", "point", "complex"]))]  # fmt: skip
+    options = {"dtype": str(rng.choice(["float32", "float64"])), "cycle": str(rng.choice(["V", "W"]))}
+    if rng.random() < 0.7:
+        options["smoother"] = str(rng.choice(["jacobi", "chebyshev", "line"]))
+    M = ds.multigrid(ds.array(A, "hm", device=device), shape, **options)
+    with case(f"{shape} {kind} {options} {M}"):
+        try:
+            x = M.solve(b)
+        except np.linalg.LinAlgError as error:
+            assert "multigrid.solve: " in str(error)
+            return
+        size = np.abs(b).max() or 1.0
+        b, x = b / size, x / size
+        residual = np.abs(b - A @ x).max()
+        assert np.linalg.norm(b - A @ x) <= 2e-10 * np.linalg.norm(b) or residual <= 1e-14 * (
+            abs(A).sum(axis=1).max() * np.abs(x).max() + 1
+        )

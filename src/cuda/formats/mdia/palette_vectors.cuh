@@ -225,8 +225,7 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
   }
 }
 
-constexpr int64 kTallRows =
-    int64{1} << 22;  // rows from which `sum_tall` is faster; for complex sums four times as many
+constexpr int64 kTallRows = int64{1} << 17;  // rows from which `sum_tall` is faster; never for complex128
 
 template <class U, class V>
 void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, Scalar beta, const Dense& y) {
@@ -246,15 +245,17 @@ void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, 
                             conj};
   const Update<T> update(alpha, beta);
 
-  const bool tall = matrix.rows >= (sizeof(T) > 8 ? 4 : 1) * kTallRows;
-  if (tall) {
-    const int64 warps = ceil_div(m.a.blocks(), kTall);
-    launch("mdia palette, four blocks", sum_tall<U, V>, dim3(static_cast<unsigned>(ceil_div(warps, kTallThreads / 32))),
-           dim3(kTallThreads), m, x.as<const V>(), Block<T>(y), update);
-  } else {
-    launch("mdia palette", sum_bits<U, V>, dim3(static_cast<unsigned>(ceil_div(m.a.blocks(), 8))), dim3(256), m,
-           x.as<const V>(), Block<T>(y), update);
+  if constexpr (sizeof(T) <= 8) {
+    if (matrix.rows >= kTallRows) {
+      const int64 warps = ceil_div(m.a.blocks(), kTall);
+      const dim3 grid(static_cast<unsigned>(ceil_div(warps, kTallThreads / 32)));
+      launch("mdia palette, four blocks", sum_tall<U, V>, grid, dim3(kTallThreads), m, x.as<const V>(), Block<T>(y),
+             update);
+      return;
+    }
   }
+  launch("mdia palette", sum_bits<U, V>, dim3(static_cast<unsigned>(ceil_div(m.a.blocks(), 8))), dim3(256), m,
+         x.as<const V>(), Block<T>(y), update);
 }
 
 }  // namespace

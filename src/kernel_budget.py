@@ -26,8 +26,8 @@ BUDGET = {
     "cpp/formats/ellcsr/cpu.cpp": 210,
     "cpp/formats/ellcsr/cpu_convert.cpp": 80,
     "cpp/formats/jds/cpu.cpp": 170,
-    "cpp/formats/mdia/simd_matmul.cpp": 80,
-    "cpp/formats/mdia/simd_matvec.cpp": 170,
+    "cpp/formats/mdia/simd_matmul.cpp": 90,
+    "cpp/formats/mdia/simd_matvec.cpp": 200,
     "cpp/formats/qband/cpu_rest_by_rows.cpp": 80,
     "cpp/formats/qband/cpu_rest_by_segments.cpp": 155,
     "cpp/formats/sell/simd.cpp": 130,
@@ -39,7 +39,7 @@ BUDGET = {
 # Of the units of CUDA.
 UNITS = {
     "diagonals": 195,
-    "formats": 485,
+    "formats": 600,
     "layouts": 295,
     "matmul": 110,
     "matrices": 215,

@@ -136,7 +136,8 @@ def recommend(
     >>> advice.format
     'mdia'
     >>> advice.build()
-    <mdia_array 65536 x 65536 float64: 33 diagonals from -32768 to 32768, 1114112 stored, 9.2 MB, cpu>
+    <mdia_array 65536 x 65536 float64: 33 diagonals from -32768 to 32768, palette, 1114112 stored, 320 KB,
+    cpu>
     >>> ds.recommend(ds.gallery.diffusion((500, 500)), "solve").method
     'multigrid'
     """
@@ -237,7 +238,8 @@ def array(
     --------
     >>> import diagsparse as ds
     >>> ds.array(ds.gallery.heisenberg(14))
-    <mdia_array 16384 x 16384 float64: 27 diagonals from -4096 to 4096, 122880 stored, 1.0 MB, cpu>
+    <mdia_array 16384 x 16384 float64: 27 diagonals from -4096 to 4096, palette, 122880 stored, 68.4 KB,
+    cpu>
     >>> A = ds.array(ds.gallery.stencil(5, (1000, 1000)))
     >>> A
     <dia_array 1000000 x 1000000 float64: 5 diagonals from -1000 to 1000, period 1000, 4997998 stored, 40.0 KB, cpu>

@@ -1,5 +1,7 @@
 """mdia: where bit i of ``mask[b, d]`` is set, the next value is ``A[32 b + i, 32 b + i + offsets[d]]``."""
 
+import itertools
+
 import numpy as np
 
 from .ellcsr import mirror_of
@@ -17,12 +19,23 @@ _HALVES = {"symmetric_columns": 1, "hermitian_columns": 2}
 def decode(parts, shape):
     A = np.zeros(shape, parts["values"].dtype)
     half = int(parts["mirrored"][0]) if "mirrored" in parts else 0
+    tables, bits, words = {}, {}, {}
+    if "table_indptr" in parts:
+        for d, (first, last) in enumerate(itertools.pairwise(parts["table_indptr"].tolist())):
+            if first < last:
+                tables[d], words[d] = parts["values"][first:last], sum(bits.values())
+                bits[d] = next(w for w in (0, 1, 2, 4, 8) if last - first <= 2**w)
+
+    def code_of(d, b, row):
+        word = sum(int(parts["codes"][b, words[d] + w]) << 32 * w for w in range(bits[d]))
+        return word >> row * bits[d] & (2 ** bits[d] - 1)
+
     for b, masks in enumerate(parts["mask"]):
         values = iter(parts["values"][parts["block_indptr"][b] : parts["block_indptr"][b + 1]])
-        for k, mask in zip(parts["offsets"], masks, strict=True):
+        for d, (k, mask) in enumerate(zip(parts["offsets"], masks, strict=True)):
             for i in range(32 * b, 32 * b + 32):
                 if int(mask) >> (i - 32 * b) & 1:
-                    A[i, i + k] = next(values)
+                    A[i, i + k] = next(values) if d not in tables else tables[d][code_of(d, b, i - 32 * b)]
                     if half and k:
                         A[i + k, i] = A[i, i + k].conj() if half == 2 else A[i, i + k]
     return A

@@ -22,7 +22,7 @@ LAYOUTS: dict[str, list[dict[str, Any]]] = {  # of formats with parts that may b
         {"symmetry": "hermitian", "boundary_column": 4}, {"symmetry": "symmetric", "column_bits": 16},
     ],
     "hyb": [{"width": 2}],
-    "mdia": [{}, {"symmetry": "symmetric"}, {"symmetry": "hermitian"}],
+    "mdia": [{}, {"symmetry": "symmetric"}, {"symmetry": "hermitian"}, {"palette": True}],
 }  # fmt: skip
 
 

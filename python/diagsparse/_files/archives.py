@@ -131,7 +131,7 @@ class _Members:
             array = np.lib.format.read_array(member, allow_pickle=False)
         if not array.dtype.isnative:
             array = array.byteswap(inplace=True).view(array.dtype.newbyteorder("="))
-        if array.dtype.kind != "u" or array.dtype.itemsize < 4 or name in ("data", "bitmap", "mask"):
+        if array.dtype.kind != "u" or array.dtype.itemsize < 4 or name in ("data", "bitmap", "mask", "codes"):
             return array
         if array.size and array.max() >= 2**63:
             raise ValueError(f"{name} contains {array.max()}, expected integers below 2^63")

@@ -26,7 +26,7 @@ def write_dense(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add:
 
 def count_nonzero(format: Any, a: SparseArray) -> int:
     """Count the stored values that are not zero."""
-    if format.padded or a._matrix.symmetry:  # a stored value may represent two elements
+    if format.padded or a._matrix.symmetry or a._matrix.palette:  # a stored value may represent two elements
         return FORMATS[COMMON].count_nonzero(format.to_csr(a._wrap(a._matrix)))
     return sum(a._core.count_nonzero(a._matrix))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from .._backends import memory
 from .._backends.arguments import SYMMETRIES, symmetry_number
 from .._backends.backend import CPU, Backend
 from .._backends.types import dtype_name
+from .._matrix.base import require_plain, write_values
 from .._matrix.convert import convert, unpacked, widen
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Request
@@ -21,6 +22,7 @@ from . import packing
 from .component import component
 from .format import Format
 from .mirrored import Mirrored
+from .options import boolean
 from .own_products import OwnProducts
 
 _ROWS = 32  # of a block
@@ -33,9 +35,9 @@ class Mdia(Mirrored, OwnProducts):
 
     narrow = True
     structure = ("offsets", "mask", "block_indptr")
-    optional = ("mirrored",)
-    two_dimensional = ("mask",)
-    options = {"symmetry": symmetry_number}
+    optional = ("mirrored", "table_indptr", "codes")
+    two_dimensional = ("mask", "codes")
+    options = {"symmetry": symmetry_number, "palette": boolean}
     triangular_products = True
     multiplies = {"diagonals": "mdia"}
     sums, added_to = "mdia", ("diagonals",)
@@ -46,10 +48,28 @@ class Mdia(Mirrored, OwnProducts):
         return [cells.Drawn(k, cells.color_of(d), k not in stored) for d, k in enumerate(both)]
 
     def description(self, a: SparseArray) -> str:
-        return f"{display.diagonals(a.offsets)}, " + (f"{a.symmetry}, " if a.symmetry else "")
+        words = [display.diagonals(a.offsets), a.symmetry, "palette" if a._matrix.palette else None]
+        return "".join(f"{word}, " for word in words if word)
 
     def index_type(self, name: str, shape: tuple[int, int], given: dict[str, Any]) -> np.dtype:
-        return np.dtype({"mask": np.uint32, "mirrored": np.uint8}.get(name, np.int64))
+        return np.dtype({"mask": np.uint32, "codes": np.uint32, "mirrored": np.uint8}.get(name, np.int64))
+
+    def layout(self, a: SparseArray) -> dict[str, int]:
+        return {"palette": int(a._matrix.palette)}
+
+    def unpacked(self, a: SparseArray, max_bytes: int | None) -> SparseArray:
+        if a._matrix.symmetry:
+            csr = self.to_csr(a, max_bytes)
+            return self.from_csr_as(csr, {"palette": 0}, max_bytes, csr.nbytes)
+        return super().unpacked(self.without_palette(a, max_bytes), max_bytes)
+
+    def without_palette(self, a: SparseArray, max_bytes: int | None = None) -> SparseArray:
+        """Return this view with a value for each element, in its dtype and with its symmetry."""
+        if not a._matrix.palette:
+            return a
+        nbytes = a.nnz * a._dtype.itemsize + a._matrix.parts()["mask"].nbytes
+        memory.require(nbytes, max_bytes, f"{self.who}: the matrix without its palette", backend=a._backend)
+        return a._wrap(a._core.without_palette(a._matrix), a._op)
 
     def rebuilt_from_csr(self, a: SparseArray, csr: SparseArray) -> SparseArray:
         return self.from_csr_as(csr, self.layout(a) | self.mirror(a, csr)).astype(a._dtype, copy=False)
@@ -82,7 +102,7 @@ class Mdia(Mirrored, OwnProducts):
         """Return both matrices in their common dtype; raise MemoryError if their union does not fit."""
         dtype = np.result_type(a._dtype, other._dtype)
         masks = a._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes
-        nbytes = (a._matrix.values.size + other._matrix.values.size) * dtype.itemsize + masks
+        nbytes = (a.nnz + other.nnz) * dtype.itemsize + masks
         if nbytes + 2 * masks > memory.SMALL:
             offsets = np.union1d(self.all_offsets(a), other._format.all_offsets(other))
             nbytes += 4 * _blocks(a._shape[0]) * offsets.size
@@ -112,10 +132,10 @@ class Mdia(Mirrored, OwnProducts):
         return of_a if a._op == b._op else symmetric + hermitian - of_a
 
     def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-        return convert(a, self.name)
+        return self.without_palette(convert(a, self.name))
 
     def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        left, right = (cast(mdia_array, convert(operand, self.name)) for operand in (a, b))
+        left, right = (self.without_palette(convert(operand, self.name)) for operand in (a, b))
         (m, n), backend = (a.shape[0], b.shape[1]), left._backend
         if (pairs := self.diagonal_count(left) * self.diagonal_count(right)) > 1 << 12:
             count = min(pairs, m + n - 1)
@@ -149,7 +169,8 @@ class Mdia(Mirrored, OwnProducts):
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         # A table of the numbers of the diagonals, and on a GPU the start of the values of each block and diagonal.
         starts = 0 if backend is CPU else 4 * _blocks(s.shape[0]) * len(s.offsets)
-        return table_of_diagonals(s.shape, s.stored) + starts
+        both = s.stored * s.itemsize if options.get("palette") else 0  # with and without the palette
+        return table_of_diagonals(s.shape, s.stored) + starts + both
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         return a._matrix.parts()["mask"].nbytes  # for the start of the values of each block and diagonal
@@ -166,17 +187,22 @@ class mdia_array(SparseArray):
     Parameters
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
-        The component arrays are ``(values, offsets, mask, block_indptr[, mirrored])``: offsets of shape (D,),
+        The component arrays are ``(values, offsets, mask, block_indptr[, mirrored, table_indptr, codes])``: offsets of
+        shape (D,),
         ascending; mask of shape (ceil(m / 32), D), uint32, where bit i (0 is the lowest) of ``mask[b, d]`` represents
         the element in row ``32 b + i`` and column ``32 b + i + offsets[d]``; block_indptr of shape (ceil(m / 32) + 1,),
         the start of the values of each block; values of shape (nnz,), block by block, and within a block diagonal by
-        diagonal and row by row; mirrored of shape (1,), uint8, for symmetric (1) or Hermitian (2) storage. Values are
-        shared, the other arrays are copied.
+        diagonal and row by row; mirrored of shape (1,), uint8, for symmetric (1) or Hermitian (2) storage; table_indptr
+        and codes of a palette, see Notes. Values are shared, the other arrays are copied.
     shape, dtype, copy, device, max_bytes
         As for `dia_array`; `shape` is required with component arrays.
     symmetry : {None, "symmetric", "hermitian"}, optional
         For matrices with this symmetry: only the main diagonal and the diagonals above it are stored. Products read
         the stored triangle twice, without unpacking it.
+    palette : bool, optional
+        Whether diagonals with at most 256 different values store them once, in a table, and a code of 0, 1, 2, 4 or 8
+        bits for each row. True: wherever this needs fewer bytes; by default only in large matrices that become a
+        quarter smaller or more. It changes no bit of a value.
 
     Raises
     ------
@@ -189,6 +215,12 @@ class mdia_array(SparseArray):
     Bytes: ``nnz itemsize + 4 D ceil(m / 32) + 8 (ceil(m / 32) + 1) + 8 D``. This is less than in `csr_array` if the
     fill of the diagonals is above 1/32 on average, and less than in `hm_array` if it is below 63/64 (float64 values) or
     31/32 (float32).
+
+    With a palette, ``table_indptr`` of shape (D + 1,), int64, gives the table of each diagonal among the values, and is
+    equal at both ends for a diagonal without a table. The values of the latter follow all tables. ``codes`` of shape
+    (ceil(m / 32), W), uint32, has one word for each bit of the codes of each diagonal: the code of row i of a block is
+    in bits w i to w i + w - 1 of the words of its diagonal. Products with vectors and blocks, scalar multiples and
+    sums of matrices that have the same structure use the palette, other operations work on a copy without it.
 
     ``A @ B`` computes the masks of C from those of A and B alone, and a plan stores them. Elements that cancel to zero
     are stored explicitly, as in `csr_array`.
@@ -213,6 +245,40 @@ class mdia_array(SparseArray):
         stored = self._backend.host(self._matrix.parts()["offsets"])
         return -stored[::-1] if self._op & 1 else stored
 
+    @property
+    def values(self) -> Any:
+        """The stored values, not copied; writing to them changes the matrix.
+
+        With a palette, they are a copy, which is read-only on the CPU. An assignment ``A.values = new`` discards the
+        palette.
+        """
+        require_plain(self, "values")
+        if not self._matrix.palette:
+            return self._matrix.stored_values
+        values = self._format.without_palette(self)._matrix.values
+        if self._backend is CPU:
+            values.flags.writeable = False
+        return values
+
+    @values.setter
+    def values(self, new: Any) -> None:
+        require_plain(self, "values")
+        if not self._matrix.palette:
+            write_values(self, new, "values")
+            return
+        plain = self._format.without_palette(self)
+        write_values(plain, new, "values")
+        self._matrix, self._packed = plain._matrix, plain._packed
+
+    @property
+    def palette(self) -> bool:
+        """Whether the values of diagonals are codes into tables."""
+        return bool(self._matrix.palette)
+
+    table_indptr = component(
+        "table_indptr", "Start of the table of every diagonal among the values, int64 (D + 1,); None without a palette."
+    )
+    codes = component("codes", "Codes of each block, uint32 (ceil(m / 32), W); None without a palette.")
     mask = component(
         "mask", "Stored elements of each block and diagonal, from the lowest bit, uint32 (ceil(m / 32), D)."
     )

@@ -15,6 +15,7 @@ class SomeFormats:
     block_col: Any
     block_indptr: Any
     blocks: Any
+    codes: Any
     col: Any
     column_bits: Any
     coo: Any
@@ -43,6 +44,7 @@ class SomeFormats:
     mean_fill: Any
     mirrored: Any
     offsets: Any
+    palette: Any
     period: Any
     rest: Any
     row: Any
@@ -55,6 +57,7 @@ class SomeFormats:
     slice_height: Any
     slice_indptr: Any
     symmetry: Any
+    table_indptr: Any
     value_indptr: Any
     width: Any
 

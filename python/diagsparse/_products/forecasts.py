@@ -56,7 +56,8 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     Forecast
         It has ``result_nbytes``, ``workspace_nbytes`` and ``total_nbytes``, which is the least value for `max_bytes`.
         `result_nbytes` is exact, except for products of dia, hm, cdm, mdia and qband with another `format`, where it is
-        an upper bound, because conversions to formats of rows or blocks drop zeros. For a conversion to such a format,
+        an upper bound, because conversions to formats of rows or blocks drop zeros, and for mdia, which may get a
+        palette. For conversions to formats that drop zeros,
         the nonzero values are counted. `workspace_nbytes` is the peak of the temporary memory: of csr as an
         intermediate format, tables and sorted arrays, and for a SciPy matrix of what SciPy needs to sort its entries.
 

@@ -7,6 +7,7 @@
 #include "bind/subjects.hpp"
 #include "core/convert.hpp"
 #include "core/summary.hpp"
+#include "formats/mdia/palette.hpp"
 #include "formats/sell/layout.hpp"
 
 namespace py = pybind11;
@@ -51,6 +52,10 @@ void bind_conversions(py::module_& m) {
     return std::pair(result.longest, result.all);
   });
   m.def("padded_size_of_slices", guarded(padded_size_of_slices));
+  m.def("without_palette", [](const Matrix& a) {
+    const Entry entry(a.device(), {&a});
+    return without_palette(a);
+  });
   m.def("symmetries", guarded(symmetries));
   m.def("repeats_after", guarded(repeats_after));
   m.def(

@@ -6,6 +6,7 @@
 #include "cpu/csr_rows.hpp"
 #include "formats/mdia/cpu_masks.hpp"
 #include "formats/mdia/layout.hpp"
+#include "formats/mdia/palette.hpp"
 
 namespace diagsparse {
 
@@ -38,15 +39,20 @@ int64 count_bits(const Mask* mask, int64 count) {
 
 }  // namespace
 
-MaskedCounts count_masked(const Array& mask, int64 diagonal) {
+MaskedCounts count_masked(const Array& mask, int64 diagonal, const Coding* codings, int64 tables) {
   const int64 blocks = mask.shape.rows, diagonals = mask.shape.cols;
   MaskedCounts counts{Array::zeros(DType::i64, {blocks + 1}), 0, 0};
   auto* const begin = counts.begin.as<std::int64_t>();
   const Mask* const masks = mask.as<Mask>();
-  for_each_block(kMaskRows * blocks, mask.size(),
-                 [&](int64 b) { begin[b + 1] = count_bits(masks + b * diagonals, diagonals); });
+  for_each_block(kMaskRows * blocks, mask.size(), [&](int64 b) {
+    begin[b + 1] = count_bits(masks + b * diagonals, diagonals);
+    for (int64 d = 0; codings != nullptr && d < diagonals; ++d) {
+      if (!codings[d].is_stored()) begin[b + 1] -= std::popcount(masks[b * diagonals + d]);
+    }
+  });
+  begin[0] = tables;
   std::partial_sum(begin, begin + blocks + 1, begin);
-  counts.all = begin[blocks];
+  counts.all = begin[blocks] - tables;
   for (int64 b = 0; diagonal >= 0 && b < blocks; ++b)
     counts.on_diagonal += count_bits(masks + b * diagonals + diagonal, 1);
   return counts;
@@ -60,7 +66,7 @@ std::shared_ptr<const ValueStarts> value_starts(const Structure& structure) {
       std::uint32_t before = 0;
       for (int64 at = b * a.diagonals; at < (b + 1) * a.diagonals; ++at) {
         result->from_block.as<std::uint32_t>()[at] = before;
-        before += std::popcount(a.mask[at]);
+        before += a.is_coded(at - b * a.diagonals) ? 0 : std::popcount(a.mask[at]);
       }
     });
     structure.cache().count(result->from_block.nbytes());
@@ -138,7 +144,15 @@ Matrix rows_from_masked(const Matrix& m, Op op) {
 
 Fault fault_in_masks(const Structure& structure) {
   const auto a = Mdia<char>::over(structure, nullptr);
-  int64 before = 0;
+  const auto& arrays = static_cast<const Indices&>(structure);
+  const std::vector<int64> tables = a.codings ? table_pointers(arrays) : std::vector<int64>{0};
+  const auto exceeds = [&](int64 b, int64 d) {
+    for (int i = 0; a.is_coded(d) && a.codings[d].bits > 0 && i < kMaskRows; ++i) {
+      if (a.in_table(a.codings[d], b, i) >= tables[d + 1]) return true;
+    }
+    return false;
+  };
+  int64 before = tables.back();
   for (int64 b = 0; b < a.blocks(); ++b) {
     if (b % 1024 == 0) checkpoint();
     if (a.begin[b] != before) return {Fault::pointers, b};
@@ -146,17 +160,20 @@ Fault fault_in_masks(const Structure& structure) {
       const Mask mask = a.mask[b * a.diagonals + d];
       if (mask & ~rows_within(a.rows, a.cols, a.offsets[d], kMaskRows * b))
         return {Fault::outside, b * a.diagonals + d};
-      before += std::popcount(mask);
+      if (exceeds(b, d)) return {Fault::order, b * a.diagonals + d};
+      if (!a.is_coded(d)) before += std::popcount(mask);
     }
   }
   if (a.begin[a.blocks()] != before) return {Fault::pointers, a.blocks()};
   return {};
 }
 
-// The main diagonal has the lowest offset, so its values are the first ones of each block.
+// The main diagonal has the lowest offset, so its table is the first one, or its values are the first ones of each
+// block.
 bool masked_diagonal_is_real(const Matrix& m) {
   const auto a = Mdia<char>::over(*m.structure, nullptr);
   if (a.diagonals == 0 || a.offsets[0] != 0) return true;
+  if (a.is_coded(0)) return all_real(m.values, 0, table_pointers(static_cast<const Indices&>(*m.structure))[1]);
   for (int64 b = 0; b < a.blocks(); ++b) {
     if (!all_real(m.values, a.begin[b], std::popcount(a.mask[b * a.diagonals]))) return false;
   }

@@ -9,6 +9,30 @@
 
 namespace diagsparse {
 
+// Calls f(row) for each row of a mask, in order.
+template <class F>
+[[gnu::always_inline]] inline void for_each_row(Mask mask, const F& f) {
+  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
+}
+
+constexpr int64 kPackedRows = kMaskRows + 8;  // eight values can be read from any of the first 32
+
+// The values of these rows of a diagonal of a block, contiguous: `stored` if they are stored one by one; else they are
+// looked up and written to `buffer`, which has room for kPackedRows.
+template <class T>
+[[gnu::always_inline]] inline const T* packed_values(const Mdia<T>& a, int64 block, int64 d, Mask rows, const T* stored,
+                                                     T* buffer) {
+  if (!a.is_coded(d)) return stored;
+  const Coding& coding = a.codings[d];
+  if (coding.bits == 0) {
+    std::fill_n(buffer, kPackedRows, a.values[coding.table]);
+  } else {
+    T* to = buffer;
+    for_each_row(rows, [&](int i) { *to++ = a.values[a.in_table(coding, block, i)]; });
+  }
+  return buffer;
+}
+
 template <class T>
 class MaskedOperand {
  public:
@@ -41,10 +65,15 @@ class MaskedOperand {
   [[gnu::always_inline]] void visit_runs(const MaskedDiagonal& d, int64 row, const F& visit) const {
     const int64 first = first_row(d, row), block = first >> kMaskShift, shift = first & (kMaskRows - 1);
     const Mask block_mask = a.mask_at(block, d.number), low = block_mask >> shift;
-    if (low != 0) visit(low, values(block, d) + std::popcount(block_mask & first_rows(shift)));
+    T buffer[kPackedRows];
+    const auto values = [&](int64 at, Mask rows) {
+      const T* const stored = a.is_coded(d.number) ? nullptr : a.values + a.begin[at] + start(at, d);
+      return packed_values(a, at, d.number, rows, stored, buffer);
+    };
+    if (low != 0) visit(low, values(block, block_mask) + std::popcount(block_mask & first_rows(shift)));
     if (shift == 0) return;
-    const Mask high = a.mask_at(block + 1, d.number) << (kMaskRows - shift);
-    if (high != 0) visit(high, values(block + 1, d));
+    const Mask next = a.mask_at(block + 1, d.number), high = next << (kMaskRows - shift);
+    if (high != 0) visit(high, values(block + 1, next));
   }
 
   // Computes mask() of all diagonals.
@@ -63,8 +92,8 @@ class MaskedOperand {
  private:
   // The row of the stored diagonal.
   static int64 first_row(const MaskedDiagonal& d, int64 row) { return d.is_transposed ? row + d.offset : row; }
-  const T* values(int64 block, const MaskedDiagonal& d) const {
-    return a.values + a.begin[block] + starts_->from_block.as<std::uint32_t>()[block * a.diagonals + d.number];
+  int64 start(int64 block, const MaskedDiagonal& d) const {
+    return starts_->from_block.as<std::uint32_t>()[block * a.diagonals + d.number];
   }
 
   int64 transposed_count_;
@@ -79,12 +108,6 @@ void for_each_block(int64 rows, int64 work, const F& f) {
   parallel_for(tasks, work, [&](int64 task) {
     for (int64 b = blocks * task / tasks; b < blocks * (task + 1) / tasks; ++b) f(b);
   });
-}
-
-// Calls f(row) for each row of a mask, in order.
-template <class F>
-[[gnu::always_inline]] inline void for_each_row(Mask mask, const F& f) {
-  for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
 }
 
 }  // namespace diagsparse

@@ -5,6 +5,7 @@
 #include "core/summary.hpp"
 #include "formats/mdia/layout.hpp"
 #include "formats/mdia/merges.hpp"
+#include "formats/mdia/palette.hpp"
 #include "formats/mdia/products.hpp"
 
 namespace diagsparse {
@@ -29,9 +30,10 @@ StructurePtr over(const Format& format, int64 rows, int64 cols, std::vector<Part
                         offsets->size() > 0 && mask->shape.cols == offsets->size();  // others are rejected later
   const int64 count = last_pointer(arrays, "block_indptr");
   int64 stored = count;
-  if (symmetry != Symmetry::none && readable) {
-    const bool has_main = element<std::int64_t>(*offsets, 0) == 0;
-    stored = 2 * count - (has_main ? count_masked(*mask, 0).on_diagonal : 0);
+  if ((symmetry != Symmetry::none || find(arrays, "table_indptr")) && readable) {
+    const bool half = symmetry != Symmetry::none, has_main = element<std::int64_t>(*offsets, 0) == 0;
+    const MaskedCounts counts = count_masked(*mask, half && has_main ? 0 : -1);
+    stored = half ? 2 * counts.all - counts.on_diagonal : counts.all;
   }
   return std::make_shared<const Indices>(format.name, rows, cols, std::move(arrays), Shape{count, -1}, stored,
                                          symmetry);
@@ -71,6 +73,12 @@ void check(const Matrix& m) {
     }
     check_square(m.format, "symmetric storage", m.rows, m.cols);
   }
+  const bool palette = arrays.find("table_indptr") != nullptr;
+  if (palette != (arrays.find("codes") != nullptr)) {
+    reject(m.format, palette ? "table_indptr needs codes as well" : "codes need table_indptr as well");
+  }
+  if (palette) expected.push_back({"table_indptr", DType::i64, {diagonals + 1}});
+  if (palette) expected.push_back({"codes", DType::u32, {blocks, code_words(m.format, arrays, diagonals)}});
   check_parts(m, expected);
   check_count(diagonals);
   check_offsets(m);
@@ -80,9 +88,14 @@ void check(const Matrix& m) {
     reject(m.format, element_name("mask", fault.at, diagonals) + " has elements outside of the " +
                          extents(m.rows, m.cols) + " matrix");
   }
+  if (fault.kind == Fault::order) {
+    reject(m.format, "a code of " + element_name("mask", fault.at, diagonals) + " exceeds the table of its diagonal");
+  }
+  const std::string counted = palette ? "how many values are in the tables and in the blocks before it"
+                                      : "how many bits are set in the masks of the blocks before it";
   reject(m.format, element_name("block_indptr", fault.at) + " is " +
-                       std::to_string(element<std::int64_t>(arrays.at("block_indptr"), fault.at)) +
-                       ", expected how many bits are set in the masks of the blocks before it");
+                       std::to_string(element<std::int64_t>(arrays.at("block_indptr"), fault.at)) + ", expected " +
+                       counted);
 }
 
 Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
@@ -93,7 +106,7 @@ Matrix from_csr(const Matrix& csr, const Format&, const Options& options) {
   check_count(static_cast<int64>(offsets.size()));
   const Matrix result = masked_from_rows(csr, offsets, symmetry);
   if (result.structure->stored() != csr.values.size()) reject_zeros_without_mirror_images(mdia.name);
-  return result;
+  return with_palette(result, static_cast<Palette>(option(options, "palette", static_cast<int64>(Palette::automatic))));
 }
 
 }  // namespace

@@ -16,6 +16,21 @@
 // is an array mirrored, uint8 (1), which is 1 if each element above the main diagonal also represents its mirror image,
 // and 2 if it represents the conjugate of its mirror image. This needs one byte more.
 //
+// With a palette, the values of some diagonals are codes: positions in a table of the different values of the diagonal.
+//
+//       matrix A (4 x 4)         offsets      = [ 0   2    3 ]       mask  = [ 1111 0011 0001 ]
+//     | 1  .  7  9 |             table_indptr = [ 0 2 3 3 ]          codes = [ 1001 ]         row 0 is the lowest bit
+//     | .  5  .  7 |             block_indptr = [ 3 4 ]
+//     | .  .  5  . |             values       = [ 1 5   7   9 ]
+//     | .  .  .  1 |
+//
+// The table of diagonal d is values[table_indptr[d] : table_indptr[d + 1]]. If it has 1, 2, up to 4, 16 or 256 values,
+// a code has w = 0, 1, 2, 4 or 8 bits. The codes of a block are rows of 32-bit words, w for each diagonal: bits w i to
+// w i + w - 1 of those of a diagonal are the code of row i. Codes of rows that are not stored are valid, too. If the
+// table is empty, the values of the diagonal are stored one by one as above, after all tables.
+// Additional arrays: table_indptr: int64 (D + 1), codes: uint32 (ceil(m / 32), W), where W is the sum of all w.
+// Bytes: as above, with the number of values in place of nnz, + 4 W ceil(m / 32) + 8 (D + 1).
+//
 // This format is new. Compared to csr, it stores a bit instead of a column; compared to dia, it stores no zeros.
 #pragma once
 
@@ -44,6 +59,22 @@ constexpr Mask rows_within(int64 rows, int64 cols, int64 offset, int64 row) {
   return first_rows(left - row) & ~first_rows(-offset - row);
 }
 
+// How the values of a diagonal are stored.
+struct alignas(16) Coding {
+  std::int64_t table;  // position of its table among the values
+  std::uint32_t word;  // of a block's codes, the first one of the diagonal
+  std::int32_t bits;   // of a code; negative if the values are stored one by one
+
+  constexpr bool is_stored() const { return bits < 0; }
+};
+
+// How each diagonal of a structure with a palette is stored: an array of Coding, cached with the structure. Implemented
+// by each backend.
+Array codings_of(const Structure& structure);
+inline bool has_palette(const Structure& structure) {
+  return static_cast<const Indices&>(structure).find("table_indptr") != nullptr;
+}
+
 template <class T>
 struct Mdia {
   int64 rows, cols, diagonals;
@@ -51,6 +82,10 @@ struct Mdia {
   const Mask* mask;
   const std::int64_t* begin;  // block_indptr
   const T* values;
+  // Of a palette: how each diagonal is stored (null without a palette), and the codes, `words` for each block.
+  const Coding* codings = nullptr;
+  const std::uint32_t* codes = nullptr;
+  int64 words = 0;
 
   constexpr int64 blocks() const { return masks_along(rows); }
   constexpr int64 count() const { return begin[blocks()]; }
@@ -60,17 +95,31 @@ struct Mdia {
   constexpr Mask mask_at(int64 block, int64 d) const {
     return block < 0 || block >= blocks() ? 0 : mask[block * diagonals + d];
   }
+  constexpr bool is_coded(int64 d) const { return codings != nullptr && !codings[d].is_stored(); }
+  // The position of the value of a row on a diagonal with a table.
+  constexpr int64 in_table(const Coding& coding, int64 block, int row) const {
+    if (coding.bits == 0) return coding.table;
+    const int bit = row * coding.bits;
+    const std::uint32_t word = codes[block * words + coding.word + bit / 32];
+    return coding.table + (word >> (bit % 32) & ((1u << coding.bits) - 1));
+  }
 
   static Mdia of(const Matrix& m) { return over(*m.structure, m.values.as<T>()); }
   static Mdia over(const Structure& structure, const T* values) {
     const auto& arrays = static_cast<const Indices&>(structure);
-    return {structure.rows,
-            structure.cols,
-            arrays.at("offsets").size(),
-            arrays.at("offsets").as<std::int64_t>(),
-            arrays.at("mask").as<Mask>(),
-            arrays.at("block_indptr").as<std::int64_t>(),
-            values};
+    Mdia a{structure.rows,
+           structure.cols,
+           arrays.at("offsets").size(),
+           arrays.at("offsets").as<std::int64_t>(),
+           arrays.at("mask").as<Mask>(),
+           arrays.at("block_indptr").as<std::int64_t>(),
+           values};
+    if (has_palette(structure)) {
+      a.codings = codings_of(structure).as<const Coding>();
+      a.codes = arrays.at("codes").as<const std::uint32_t>();
+      a.words = arrays.at("codes").shape.cols;
+    }
+    return a;
   }
 };
 
@@ -98,7 +147,7 @@ inline bool in_order(const Structure& structure, Op op) {
 
 // ---- Implemented by each backend -----------------------------------------------------------------------------------
 // The position of the first value of each diagonal of a block, relative to the first value of the block: uint32, the
-// shape of the masks. Cached with the structure.
+// shape of the masks. For diagonals whose values are stored one by one. Cached with the structure.
 struct ValueStarts {
   Array from_block;
 
@@ -108,14 +157,15 @@ std::shared_ptr<const ValueStarts> value_starts(const Structure& structure);
 // Stores the entries of a csr matrix on these diagonals. All other entries have to be mirror images of these.
 Matrix masked_from_rows(const Matrix& csr, const std::vector<int64>& offsets, Symmetry symmetry);
 Matrix rows_from_masked(const Matrix& a, Op op);  // op(A) as csr
-// The pointers to the values of each block, the number of all values, and the number of values on one diagonal.
+// The pointers to the values of each block, the number of all of these, and the number of elements on one diagonal.
+// With codings, only values that are stored one by one count; they follow `tables` others.
 struct MaskedCounts {
   Array begin;
   int64 all, on_diagonal;
 };
-MaskedCounts count_masked(const Array& mask, int64 diagonal);
-// outside: a mask has elements outside of the matrix; pointers: an element of block_indptr is not the number of bits
-// that are set before it.
+MaskedCounts count_masked(const Array& mask, int64 diagonal, const Coding* codings = nullptr, int64 tables = 0);
+// outside: a mask has elements outside of the matrix; pointers: an element of block_indptr is not the number of values
+// before it; order: a code exceeds the table of its diagonal.
 Fault fault_in_masks(const Structure& structure);
 bool masked_diagonal_is_real(const Matrix& m);  // the main diagonal, for Hermitian storage
 

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "formats/mdia/palette.hpp"
 #include "formats/mdia/products.hpp"
 
 namespace diagsparse {
@@ -30,7 +31,8 @@ std::vector<MaskedTerms> merge_by_offset(const std::vector<MaskedDiagonal>& a, c
 
 }  // namespace
 
-Matrix combine_masked(const Format&, const std::vector<ScaledMatrix>& terms, Combine how, bool, DType) {
+Matrix combine_masked(const Format& format, const std::vector<ScaledMatrix>& terms, Combine how, bool zeros,
+                      DType dtype) {
   const ScaledMatrix &a = terms.front(), &b = terms.back();
   const Matrix& first = *a.matrix;
   const int64 rows = a.rows(), cols = a.cols();
@@ -44,6 +46,10 @@ Matrix combine_masked(const Format&, const std::vector<ScaledMatrix>& terms, Com
   const auto as_stored = [](const Op& op) { return !op.transposed && !op.conjugated; };
   if (how == Combine::sum && as_stored(a.op) && as_stored(b.op) && first.structure->same_as(*b.matrix->structure)) {
     return {first.structure, weighted_sum(a.factor, first.values, b.factor, b.matrix->values)};
+  }
+  if (has_palette(*first.structure) || has_palette(*b.matrix->structure)) {
+    const Matrix left = without_palette(first), right = without_palette(*b.matrix);
+    return combine_masked(format, {{&left, a.op, a.factor}, {&right, b.op, b.factor}}, how, zeros, dtype);
   }
   std::vector<MaskedTerms> pairs = merge_by_offset(diagonals_of(a, half), diagonals_of(b, half));
   Array mask = masks_of_merge(a, b, pairs, rows, how);

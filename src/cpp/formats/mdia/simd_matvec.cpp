@@ -189,7 +189,20 @@ struct BlockMatvec {
     alignas(64) V values_a[kMaskRows + 8];
     Windows windows(x, step, a.cols);
     Vec sums[1][kEights * parts] = {};
-    for_each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
+    const auto add_coded = [&](int64 d, Mask rows) {
+      const V* const in = windows.from(kMaskRows * block + a.offsets[d]);
+      look_up(a, block, d, values_a);
+#pragma GCC unroll 4
+      for (int g = 0; g < kEights; ++g) {
+        const unsigned set = rows >> 8 * g & 255;
+        if (set == 0) continue;
+        const Row<T> elements = select(set, Row<T>::at(values_a + 8 * g)), factors = Row<T>::at(in + 8 * g);
+#pragma GCC unroll 4
+        for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += elements.part[n] * factors.part[n];
+      }
+    };
+    const auto add_stored = [&](int64 d, Mask rows, const U* value) {
+      const int64 offset = a.offsets[d];
       const V* const in = windows.from(kMaskRows * block + offset);
       // Values are read only once, so they are prefetched without displacing x from the caches. This saves 10 percent
       // of the time for 18 spins.
@@ -200,7 +213,8 @@ struct BlockMatvec {
 #pragma GCC unroll 4
                        for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += elements.part[n] * factors.part[n];
                      });
-    });
+    };
+    for_each_diagonal(a, block, add_stored, add_coded);
     if (!are_finite(sums)) return false;
     if (height == kMaskRows && to_step == 1) {
       DIAGSPARSE_ISA::put_vectors(update, sums, [=](int) { return to; });
@@ -220,16 +234,23 @@ struct BlockMatvec {
     typename M::Acc parts[count];
     alignas(64) U values_a[kMaskRows];
     Windows windows(x, step, a.cols);
-    for_each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
-      const V* const in = windows.from(kMaskRows * block + offset);
-      if (rows != kAllRows) {
-        std::memset(static_cast<void*>(values_a), 0, sizeof values_a);
-        for_each_row(rows, [&](int i) { values_a[i] = *value++; });
-        value = values_a;
-      }
+    const auto add = [&](int64 d, const U* value) {
+      const V* const in = windows.from(kMaskRows * block + a.offsets[d]);
 #pragma GCC unroll 16
       for (int k = 0; k < count; ++k) M::add(parts[k], M::left(value + k * M::step), M::right(in + k * M::step));
-    });
+    };
+    const auto add_stored = [&](int64 d, Mask rows, const U* value) {
+      if (rows == kAllRows) return add(d, value);
+      std::memset(static_cast<void*>(values_a), 0, sizeof values_a);
+      for_each_row(rows, [&](int i) { values_a[i] = *value++; });
+      add(d, values_a);
+    };
+    const auto add_coded = [&](int64 d, Mask rows) {
+      look_up(a, block, d, values_a);
+      for (int i = 0; rows != kAllRows && i < kMaskRows; ++i) values_a[i] = rows >> i & 1 ? values_a[i] : U{};
+      add(d, values_a);
+    };
+    for_each_diagonal(a, block, add_stored, add_coded);
     const typename M::Signs signs = M::signs(conj, false);
     for (int k = 0; k < count; ++k) store(reinterpret_cast<Real<T>*>(sums + k * M::step), M::total(parts[k], signs));
     return all_finite(sums, kMaskRows);

@@ -33,18 +33,59 @@ constexpr int kEights = kMaskRows / 8;
   return nonzero;
 }
 
-// Calls visit(d, rows, values) for each diagonal that has elements in a block of A.
+// Calls visit(d, rows) for each diagonal that has elements in a block of A.
 template <class T, class F>
-[[gnu::always_inline]] inline void for_each_diagonal(const Mdia<T>& a, int64 block, const F& visit) {
+[[gnu::always_inline]] inline void for_each_mask(const Mdia<T>& a, int64 block, const F& visit) {
   const Mask* const masks = a.mask + block * a.diagonals;
-  const T* value = a.values + a.begin[block];
   for (int64 first = 0; first < a.diagonals; first += kMaskRows) {
     const int count = static_cast<int>(std::min(kMaskRows, a.diagonals - first));
-    for_each_row(nonzero_masks(masks + first, count), [&](int d) {
-      const Mask rows = masks[first + d];
-      visit(first + d, rows, value);
-      value += std::popcount(rows);
-    });
+    for_each_row(nonzero_masks(masks + first, count), [&](int d) { visit(first + d, masks[first + d]); });
+  }
+}
+// Calls visit(d, rows, values) for these; values in tables are looked up first.
+template <class T, class F>
+[[gnu::always_inline]] inline void for_each_diagonal(const Mdia<T>& a, int64 block, const F& visit) {
+  const T* stored = a.values + a.begin[block];
+  T buffer[kPackedRows];
+  for_each_mask(a, block, [&](int64 d, Mask rows) {
+    visit(d, rows, packed_values(a, block, d, rows, stored, buffer));
+    if (!a.is_coded(d)) stored += std::popcount(rows);
+  });
+}
+// Calls visit_coded(d, rows) instead for diagonals with tables.
+template <class T, class F, class G>
+[[gnu::always_inline]] inline void for_each_diagonal(const Mdia<T>& a, int64 block, const F& visit,
+                                                     const G& visit_coded) {
+  const T* stored = a.values + a.begin[block];
+  for_each_mask(a, block, [&](int64 d, Mask rows) {
+    if (a.is_coded(d)) return visit_coded(d, rows);
+    visit(d, rows, stored);
+    stored += std::popcount(rows);
+  });
+}
+
+// Looks up the values of all rows of a block on a diagonal with a table; rows that are not stored get any of its
+// values.
+template <class V, class U>
+[[gnu::always_inline]] inline void look_up(const Mdia<U>& a, int64 block, int64 d, V* out) {
+  const Coding& coding = a.codings[d];
+  const U* const table = a.values + coding.table;
+  const auto value = [&](unsigned code) {
+    if constexpr (is_complex<U>) return convert<V>(table[code]);
+    else return convert<V>(static_cast<Real<V>>(table[code]));
+  };
+  const std::uint32_t* const codes = a.codes + block * a.words + coding.word;
+  if (coding.bits == 0) {
+    std::fill_n(out, kMaskRows, value(0));
+  } else if (coding.bits == 1) {
+    const V low = value(0), high = value(1);
+    for (int i = 0; i < kMaskRows; ++i) out[i] = *codes >> i & 1 ? high : low;
+  } else {
+    const int in_word = kMaskRows / coding.bits;
+    const std::uint32_t all = (1u << coding.bits) - 1;
+    for (int w = 0; w < coding.bits; ++w) {
+      for (int i = 0; i < in_word; ++i) out[w * in_word + i] = value(codes[w] >> i * coding.bits & all);
+    }
   }
 }
 

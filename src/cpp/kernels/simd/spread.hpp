@@ -106,6 +106,39 @@ Row<T> spread(unsigned set, const T* p, bool) {
 }
 #endif
 
+// select(set, row): the values at the positions in the set, 0 at others.
+#if defined(__AVX512VL__)
+inline Row<double> select(unsigned set, const Row<double>& row) {
+  return {{_mm512_maskz_mov_pd(static_cast<__mmask8>(set), row.part[0])}};
+}
+inline Row<float> select(unsigned set, const Row<float>& row) {
+  return {{_mm256_maskz_mov_ps(static_cast<__mmask8>(set), row.part[0])}};
+}
+#elif defined(__AVX2__)
+inline Row<double> select(unsigned set, const Row<double>& row) {
+  Row<double> result;
+  for (int n = 0; n < 2; ++n) {
+    const __m256i bits = _mm256_slli_epi64(_mm256_set_epi64x(8, 4, 2, 1), 4 * n);
+    const __m256i inside = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(set), bits), bits);
+    result.part[n] = _mm256_and_pd(row.part[n], _mm256_castsi256_pd(inside));
+  }
+  return result;
+}
+inline Row<float> select(unsigned set, const Row<float>& row) {
+  const __m256i bits = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+  const __m256i inside = _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(set)), bits), bits);
+  return {{_mm256_and_ps(row.part[0], _mm256_castsi256_ps(inside))}};
+}
+#else
+template <class T>
+Row<T> select(unsigned set, const Row<T>& row) {
+  T values[8];
+  row.put(values);
+  for (int i = 0; i < 8; ++i) values[i] = set >> i & 1 ? values[i] : 0;
+  return Row<T>::at(values);
+}
+#endif
+
 // The inverse: stores the values at the positions in the set contiguously at p. `in_bounds`: eight values may be
 // written from p on, including arbitrary ones after the last.
 template <class T>

@@ -6,6 +6,7 @@
 #include "device/faults.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/mdia/masks.cuh"
+#include "formats/mdia/palette.hpp"
 
 namespace diagsparse {
 
@@ -14,31 +15,34 @@ namespace cuda::mdia {
 namespace {
 
 // ---- A warp processes a block of rows, and its lanes the diagonals ------------------------------------------
-// in_block[b]: the bits of block b; on_diagonal is increased by those of this diagonal (-1: of none).
-__global__ void __launch_bounds__(kBlock) count_bits(const Mask* mask, int64 blocks, int64 diagonals, int64 diagonal,
-                                                     std::int64_t* in_block, unsigned long long* on_diagonal) {
+// in_block[b]: the bits of block b on diagonals whose values are stored one by one (codings may be null); on_diagonal
+// is increased by those of this diagonal (-1: of none).
+__global__ void __launch_bounds__(kBlock)
+    count_bits(const Mask* mask, int64 blocks, int64 diagonals, const Coding* codings, int64 diagonal,
+               std::int64_t* in_block, unsigned long long* on_diagonal) {
   const int64 b = thread_index() / 32;
   if (b >= blocks) return;
   unsigned count = 0;  // a block has less than 2^32
   for (int64 d = threadIdx.x % 32; d < diagonals; d += 32) {
     const int bits = __popc(mask[b * diagonals + d]);
-    count += bits;
+    if (codings == nullptr || codings[d].is_stored()) count += bits;
     if (d == diagonal && bits > 0) atomicAdd(on_diagonal, static_cast<unsigned long long>(bits));
   }
   count = __reduce_add_sync(~0u, count);
   if (threadIdx.x % 32 == 0) in_block[b] = count;
 }
 
-// positions[b, d]: the bits of block b on the diagonals before d.
+// positions[b, d]: the bits of block b on the diagonals before d whose values are stored one by one.
 __global__ void __launch_bounds__(kBlock)
-    find_positions(const Mask* mask, int64 blocks, int64 diagonals, std::uint32_t* positions) {
+    find_positions(const Mask* mask, int64 blocks, int64 diagonals, const Coding* codings, std::uint32_t* positions) {
   const int64 b = thread_index() / 32;
   if (b >= blocks) return;
   const int lane = threadIdx.x % 32;
   std::uint32_t before = 0;
   for (int64 base = 0; base < diagonals; base += 32) {
     const int64 d = base + lane;
-    const std::uint32_t bits = d < diagonals ? __popc(mask[b * diagonals + d]) : 0;
+    const bool counts = d < diagonals && (codings == nullptr || codings[d].is_stored());
+    const std::uint32_t bits = counts ? __popc(mask[b * diagonals + d]) : 0;
     std::uint32_t sum = bits;
     for (int step = 1; step < 32; step *= 2) {
       const std::uint32_t other = __shfl_up_sync(~0u, sum, step);
@@ -138,6 +142,15 @@ __global__ void __launch_bounds__(kBlock)
   if (b < count && begin[b] != expected[b]) report(invalid, b);
 }
 
+__global__ void __launch_bounds__(kBlock)
+    check_codes(const Mdia<char> a, const std::int64_t* table_indptr, Position* outside) {
+  const int64 at = thread_index(), d = at % a.diagonals;
+  if (at >= a.blocks() * a.diagonals || a.codings[d].bits <= 0) return;
+  for (int i = 0; i < kMaskRows; ++i) {
+    if (a.in_table(a.codings[d], at / a.diagonals, i) >= table_indptr[d + 1]) report(outside, at);
+  }
+}
+
 template <class R>
 __global__ void __launch_bounds__(kBlock) find_imaginary(const Mdia<Complex<R>> a, int* found) {
   const int64 row = thread_index(), block = row / kMaskRows;
@@ -154,15 +167,16 @@ __global__ void __launch_bounds__(kBlock) find_imaginary(const Mdia<Complex<R>> 
 using namespace cuda;
 using namespace cuda::mdia;
 
-MaskedCounts count_masked(const Array& mask, int64 diagonal) {
+MaskedCounts count_masked(const Array& mask, int64 diagonal, const Coding* codings, int64 tables) {
   const int64 blocks = mask.shape.rows, diagonals = mask.shape.cols;
   MaskedCounts counts{Array::zeros(DType::i64, {blocks + 1}), 0, 0};
   auto* const begin = counts.begin.as<std::int64_t>();
   const Scratch<unsigned long long> found(1);
   CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(unsigned long long), stream()));
   launch("count bits", count_bits, cuda::blocks(32 * blocks), dim3(kBlock), mask.as<const Mask>(), blocks, diagonals,
-         diagonal, begin + 1, found.get());
-  counts.all = inclusive_sum(begin, begin, blocks + 1);
+         codings, diagonal, begin + 1, found.get());
+  copy_from_host(begin, &tables, sizeof tables);
+  counts.all = inclusive_sum(begin, begin, blocks + 1) - tables;
   if (diagonal >= 0) {
     counts.on_diagonal = static_cast<int64>(download(static_cast<const unsigned long long*>(found.get()), 1)[0]);
   }
@@ -171,10 +185,10 @@ MaskedCounts count_masked(const Array& mask, int64 diagonal) {
 
 namespace {
 
-Array positions_of(const Array& mask) {
+Array positions_of(const Array& mask, const Coding* codings = nullptr) {
   Array result = Array::empty(DType::u32, {mask.size()});
   launch("find positions", find_positions, cuda::blocks(32 * mask.shape.rows), dim3(kBlock), mask.as<const Mask>(),
-         mask.shape.rows, mask.shape.cols, result.as<std::uint32_t>());
+         mask.shape.rows, mask.shape.cols, codings, result.as<std::uint32_t>());
   return result;
 }
 
@@ -182,7 +196,9 @@ Array positions_of(const Array& mask) {
 
 std::shared_ptr<const ValueStarts> value_starts(const Structure& structure) {
   return cached<ValueStarts>(structure.cache(), "value starts", [&] {
-    return std::make_shared<ValueStarts>(ValueStarts{positions_of(static_cast<const Indices&>(structure).at("mask"))});
+    const auto a = Mdia<char>::over(structure, nullptr);
+    return std::make_shared<ValueStarts>(
+        ValueStarts{positions_of(static_cast<const Indices&>(structure).at("mask"), a.codings)});
   });
 }
 
@@ -213,7 +229,8 @@ Matrix masked_from_rows(const Matrix& m, const std::vector<int64>& offsets, Symm
           std::move(values)};
 }
 
-Matrix rows_from_masked(const Matrix& m, Op op) {
+Matrix rows_from_masked(const Matrix& given, Op op) {
+  const Matrix m = without_palette(given);
   const auto diagonals = resident_diagonals(*m.structure, op);
   const int64 rows = op.transposed ? m.cols : m.rows, cols = op.transposed ? m.rows : m.cols;
   Array indptr = Array::zeros(DType::i64, {rows + 1}), indices, values;
@@ -234,19 +251,31 @@ Matrix rows_from_masked(const Matrix& m, Op op) {
 
 Fault fault_in_masks(const Structure& structure) {
   const auto a = Mdia<char>::over(structure, nullptr);
-  const FirstFaults masks, begins;
+  const auto& arrays = static_cast<const Indices&>(structure);
+  const FirstFaults masks, codes, begins;
   launch("check masks", check_masks, cuda::blocks(a.blocks() * a.diagonals), dim3(kBlock), a, masks.outside());
-  const MaskedCounts counts = count_masked(static_cast<const Indices&>(structure).at("mask"), -1);
+  if (a.codings != nullptr && a.blocks() * a.diagonals > 0) {
+    launch("check codes", check_codes, cuda::blocks(a.blocks() * a.diagonals), dim3(kBlock), a,
+           arrays.at("table_indptr").as<const std::int64_t>(), codes.outside());
+  }
+  const int64 tables = a.codings != nullptr ? table_pointers(arrays).back() : 0;
+  const MaskedCounts counts = count_masked(arrays.at("mask"), -1, a.codings, tables);
   launch("check begins", check_begins, cuda::blocks(a.blocks() + 1), dim3(kBlock), a.begin,
          counts.begin.as<const std::int64_t>(), a.blocks() + 1, begins.outside());
-  const Fault fault = masks.fault(Fault::outside);
-  return fault.kind != Fault::none ? fault : begins.fault(Fault::pointers);
+  for (const Fault& fault : {masks.fault(Fault::outside), codes.fault(Fault::order)}) {
+    if (fault.kind != Fault::none) return fault;
+  }
+  return begins.fault(Fault::pointers);
 }
 
-// The main diagonal has the lowest offset, so its values are the first of each block.
+// The main diagonal has the lowest offset, so its table is the first one, or its values are the first of each block.
 bool masked_diagonal_is_real(const Matrix& m) {
   const std::vector<int64>& offsets = offsets_of(*m.structure);
   if (offsets.empty() || offsets.front() != 0) return true;
+  if (has_palette(*m.structure)) {
+    const int64 colors = table_pointers(static_cast<const Indices&>(*m.structure))[1];
+    if (colors > 0) return all_real(m.values, 0, colors);
+  }
   const Scratch<int> found(1);
   CUDA_CALL(cudaMemsetAsync(found.get(), 0, sizeof(int), stream()));
   with_value_type(m.dtype, [&](auto zero) {

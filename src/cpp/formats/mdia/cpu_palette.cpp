@@ -1,0 +1,133 @@
+// Palettes of masked diagonals on the CPU.
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "formats/mdia/cpu_masks.hpp"
+#include "formats/mdia/palette.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+// The different values of one diagonal, sorted; none if there are too many.
+template <class Bits>
+struct Colors {
+  std::vector<Bits> values;
+  bool too_many = false;
+  Bits last{};  // most values repeat the one before
+
+  void add(const Bits& value) {
+    if (too_many || (!values.empty() && value == last)) return;
+    last = value;
+    const auto at = std::ranges::lower_bound(values, value, [](const Bits& a, const Bits& b) { return a < b; });
+    if (at != values.end() && *at == value) return;
+    values.insert(at, value);
+    too_many = static_cast<int64>(values.size()) > kMostColors;
+    if (too_many) values = {};
+  }
+};
+
+template <class Bits>
+std::vector<DistinctValues> distinct(const Matrix& m) {
+  const auto a = Mdia<Bits>::over(*m.structure, m.values.as<Bits>());
+  const int64 tasks = std::min(a.blocks(), tasks_for(a.count()));
+  std::vector<std::vector<Colors<Bits>>> of_task(tasks);
+  std::vector<std::vector<int64>> elements(tasks);
+  parallel_for(tasks, 4 * a.count(), [&](int64 task) {
+    auto& colors = of_task[task] = std::vector<Colors<Bits>>(a.diagonals);
+    auto& counts = elements[task] = std::vector<int64>(a.diagonals);
+    for (int64 b = a.blocks() * task / tasks; b < a.blocks() * (task + 1) / tasks; ++b) {
+      if (b % 1024 == 0) checkpoint();
+      const Bits* value = a.values + a.begin[b];
+      for (int64 d = 0; d < a.diagonals; ++d) {
+        const int count = std::popcount(a.mask[b * a.diagonals + d]);
+        for (int i = 0; !colors[d].too_many && i < count; ++i) colors[d].add(value[i]);
+        counts[d] += count;
+        value += count;
+      }
+    }
+  });
+  std::vector<DistinctValues> all(a.diagonals);
+  for (int64 d = 0; d < a.diagonals; ++d) {
+    Colors<Bits> together;
+    for (int64 task = 0; task < tasks; ++task) {
+      all[d].elements += elements[task][d];
+      together.too_many |= of_task[task][d].too_many;
+      for (const Bits& value : of_task[task][d].values) together.add(value);
+    }
+    if (together.too_many) continue;
+    all[d].values.resize(sizeof(Bits) * together.values.size());
+    std::memcpy(all[d].values.data(), together.values.data(), all[d].values.size());
+  }
+  return all;
+}
+
+}  // namespace
+
+Array codings_of(const Structure& structure) {
+  return *structure.cache().get<const Array>("codings", [&] {
+    const std::vector<Coding> host = codings_for(table_pointers(static_cast<const Indices&>(structure)));
+    const Array list = Array::empty(DType::i64, {2 * static_cast<int64>(host.size())});
+    std::memcpy(list.data, host.data(), list.nbytes());
+    structure.cache().count(list.nbytes());
+    return std::make_shared<Array>(list);
+  });
+}
+
+std::vector<DistinctValues> distinct_values(const Matrix& m) {
+  return with_bits(m.dtype, [&](auto zero) { return distinct<decltype(zero)>(m); });
+}
+
+void encode(const Matrix& plain, const Matrix& coded) {
+  with_bits(plain.dtype, [&](auto zero) {
+    using Bits = decltype(zero);
+    const auto a = Mdia<Bits>::over(*plain.structure, plain.values.as<Bits>());
+    const auto c = Mdia<Bits>::over(*coded.structure, coded.values.as<Bits>());
+    const std::vector<int64> tables = table_pointers(static_cast<const Indices&>(*coded.structure));
+    auto* const codes = coded.index("codes").as<std::uint32_t>();
+    for_each_block(a.rows, 4 * a.count(), [&](int64 b) {
+      const Bits* value = a.values + a.begin[b];
+      Bits* to = coded.values.as<Bits>() + c.begin[b];
+      for (int64 d = 0; d < a.diagonals; ++d) {
+        const Mask rows = a.mask[b * a.diagonals + d];
+        const int count = std::popcount(rows);
+        const Coding& coding = c.codings[d];
+        if (coding.is_stored()) {
+          to = std::copy_n(value, count, to);
+        } else if (coding.bits > 0) {
+          std::uint32_t* const words = codes + b * c.words + coding.word;
+          const Bits *const table = c.values + coding.table, *next = value;
+          const auto colors = static_cast<std::uint32_t>(tables[d + 1] - tables[d]);
+          for_each_row(rows, [&](int i) {
+            const int bit = i * coding.bits;
+            words[bit / 32] |= position_in(table, colors, *next++) << bit % 32;
+          });
+        }
+        value += count;
+      }
+    });
+  });
+}
+
+void decode(const Matrix& coded, const Matrix& plain) {
+  with_bits(plain.dtype, [&](auto zero) {
+    using Bits = decltype(zero);
+    const auto c = Mdia<Bits>::over(*coded.structure, coded.values.as<Bits>());
+    const auto* const begin = plain.index("block_indptr").as<std::int64_t>();
+    for_each_block(c.rows, 4 * plain.values.size(), [&](int64 b) {
+      const Bits* stored = c.values + c.begin[b];
+      Bits* to = plain.values.as<Bits>() + begin[b];
+      Bits buffer[kPackedRows];
+      for (int64 d = 0; d < c.diagonals; ++d) {
+        const Mask rows = c.mask[b * c.diagonals + d];
+        if (rows == 0) continue;
+        const int count = std::popcount(rows);
+        to = std::copy_n(packed_values(c, b, d, rows, stored, buffer), count, to);
+        if (!c.is_coded(d)) stored += count;
+      }
+    });
+  });
+}
+
+}  // namespace diagsparse

@@ -1,8 +1,11 @@
 """`ds.solve` where elimination alone is inaccurate: rows that differ much in size, and pivots that grow."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.linalg import LinAlgWarning
 from solutions import SOLVED_BY, backward_error, like
 
 import diagsparse as ds
@@ -130,3 +133,27 @@ def test_small_rows_of_batches(interleaved, device):
     b = np.array([10.0 + 1e18, 2.0])
     expected = np.array([[1.0, 1.0], [0.5, 0.5]])
     np.testing.assert_allclose(ds.solve(batch, b), expected.T if interleaved else expected, rtol=1e-12)
+
+
+def test_solutions_without_correct_digits():
+    """They are refused, unless the caller says which backward error is enough: then there is a warning."""
+    A, b = ds.gallery.tridiagonal(10007, dtype="float32"), np.ones(10007, "float32")
+    with pytest.raises(np.linalg.LinAlgError, match=r"singular to working precision for this b.*tol= accepts"):
+        ds.solve(A, b)
+    with pytest.warns(LinAlgWarning, match="singular to working precision"):
+        x, report = ds.solve(A, b, tol=1e-4, report=True)
+    assert report.method == "tridiagonal" and report.backward_error[0] <= 1e-6 and np.isfinite(x).all()
+
+
+def test_rows_of_any_size_give_no_warning():
+    A = ds.gallery.tridiagonal(997) * 4e307
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.allclose(A @ (ds.solve(A, np.full(997, 1e300)) / 1e300), 1, rtol=1e-8)
+
+
+def test_empty_rows_are_named():
+    S = sp.lil_array(sp.csr_array(ds.gallery.stencil(5, (20, 30))))
+    S[7, :] = 0
+    with pytest.raises(np.linalg.LinAlgError, match="row or column 7 has no elements"):
+        ds.factorized(ds.csr_array(sp.csr_array(S)), method="superlu")

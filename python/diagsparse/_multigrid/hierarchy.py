@@ -19,7 +19,7 @@ from .levels import CoarsestLevel, Level, level_of
 _SMALL = 500  # points of a grid whose matrix is inverted
 _SMALL_AND_OFTEN = 1000  # the same for W cycles of large grids, which visit it hundreds of times
 _LARGE = 10**6
-_MOST_INVERTED = 5000  # points of a grid that cannot be coarsened further
+_MOST_INVERTED = 2000  # points of a grid that cannot be coarsened further
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
 _LISTED = 14 * 24  # bytes for each point of an axis: 27 entries of 24 bytes for every second one
 _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, where the sums of rows give a larger one

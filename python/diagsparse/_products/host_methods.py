@@ -138,8 +138,10 @@ def superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> t
     require_finite(shifted.data)
     try:
         factors = splu(shifted)
-    except RuntimeError as error:
-        raise np.linalg.LinAlgError(str(error)) from None
+    except RuntimeError:  # whose text is about SuperLU's own files
+        empty = np.flatnonzero((np.diff(shifted.tocsr().indptr) == 0) | (np.diff(shifted.indptr) == 0))
+        why = f"row or column {empty[0]} has no elements" if empty.size else "SuperLU found a pivot that is zero"
+        raise np.linalg.LinAlgError(why) from None
 
     def solve(b: np.ndarray, trans: str, rows: slice) -> np.ndarray:
         if rows == ALL:

@@ -270,7 +270,7 @@ def ic0(A: Any, *, shift: float = 0.0, sweeps: int | None = None) -> IncompleteF
     >>> info, len(steps) < 50
     (0, True)
     """
-    if not (np.isfinite(shift) and shift >= 0):
+    if not (isinstance(shift, (int, float, np.number)) and np.isfinite(shift) and shift >= 0):
         raise ValueError(f"ic0: shift={shift!r}: expected a number >= 0")
     return _incomplete(A, "ic0", sweeps, float(shift))
 

@@ -52,7 +52,7 @@ def equilibrated(given: Equation) -> Equation:
     """
     A = given.system.A
     smallest, largest = given.system.row_sums
-    differ = np.any(_SIMILAR * smallest < largest) and np.isfinite(largest).all()
+    differ = np.any(smallest < largest / _SIMILAR) and np.isfinite(largest).all()
     owner = owners.owner_of(given.b)
     if not differ:
         return given

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgWarning
 
 from .._arrays import owners
 from .._arrays.host_dense import as_numpy
@@ -81,7 +84,8 @@ def solve(
         matrix; on the CPU also for values of A that are not finite.
     numpy.linalg.LinAlgError
         If the matrix is singular, the system has no solution, or no method reaches `tol`; on a GPU also for values that
-        are not finite. The message contains the errors.
+        are not finite. The message contains the errors. Without `tol`, also if x has no correct digits, because A is
+        singular to working precision; with `tol` this is a `scipy.linalg.LinAlgWarning`.
     ImportError
         On a GPU, if cuDSS is needed but not installed.
     MemoryError
@@ -150,10 +154,13 @@ def solve(
             failed[candidate.name], no_memory[candidate.name] = str(error).removeprefix("solve: "), error
             continue
         limit = _LIMIT * found.eps if tol is None else float(tol)
-        if wrong := _wrong(errors, found.errors, found.eps, limit, _DOUBTED if zero_pivot else _SINGULAR):
+        useless = _useless(found.errors, found.eps, _DOUBTED if zero_pivot else _SINGULAR)
+        if wrong := _wrong(errors, found.errors, found.eps, limit, useless if tol is None else None):
             failed[candidate.name] = wrong
             hopeless |= most_stable and found.errors.worst <= _LIMIT * found.eps  # no method has a smaller error
             continue
+        if useless is not None and useless.any():
+            warnings.warn(f"solve: {_singular(found.errors, useless)}", LinAlgWarning, stacklevel=2)
         result = SolveReport(
             candidate.name, reason, failed, a.shape, str(owners.dtype_of(x)), a.device, limit,
             errors.backward, errors.residuals, found.steps, ready - began, time.perf_counter() - ready,
@@ -225,20 +232,28 @@ def _refined(system: System, solver: Solver, b: Any, tol: float | None) -> _Foun
     return _Found(x, errors, steps, eps)
 
 
-def _wrong(errors: Errors, scaled: Errors, eps: float, limit: float, singular: float) -> str:
+def _useless(scaled: Errors, eps: float, singular: float) -> NDArray[np.bool_]:
+    """Return which solutions have no correct digits: |A| |x| eps / |b| and the residual are at least `singular`."""
+    return scaled.finite & (scaled.growth * eps >= singular) & (scaled.residuals > singular)
+
+
+def _singular(scaled: Errors, useless: NDArray[np.bool_]) -> str:
+    growth = scaled.growth[useless].max()
+    return f"A is singular to working precision for this b: |A| |x| / |b| is {growth:.2g}"
+
+
+def _wrong(errors: Errors, scaled: Errors, eps: float, limit: float, useless: NDArray[np.bool_] | None) -> str:
     """Return what is wrong with a solution, with its errors; "" if nothing is.
 
     `scaled` are the errors in the system whose rows have about the same size: a solution must not ignore small rows.
-    From the number `singular` on, `scaled.growth` times eps and residuals show that the matrix is singular.
+    `useless` are the right-hand sides whose solutions have no correct digits, or None if they are accepted.
     """
     missed = errors.finite & ~(errors.backward <= limit)
-    useless = errors.finite & (scaled.growth * eps >= singular) & (scaled.residuals > singular)
     ignored = errors.finite & ~(scaled.backward <= max(limit, eps**0.5))
     if missed.any():
         which, what = missed, f"the backward error is larger than {limit:.2g}"
-    elif useless.any():
-        growth = scaled.growth[useless].max()
-        which, what = useless, f"A is singular to working precision: |A| |x| / |b| is {growth:.2g}"
+    elif useless is not None and useless.any():
+        which, what = useless, f"{_singular(scaled, useless)} (tol= accepts such solutions)"
     elif ignored.any():
         most = scaled.backward[ignored].max()
         which, what = ignored, f"rows of A differ in size, and the backward error of a small one is {most:.2g}"

@@ -201,9 +201,10 @@ def line_parts(backend, grid, values, weights, A, P):
     assert np.allclose(out, x + P @ e, rtol=tolerance, atol=30 * tolerance)
 
 
-@pytest.mark.parametrize("shape", [(3000,), (50, 60), (14, 15, 16)])
-def test_bytes(shape, device):
+@pytest.mark.parametrize("shape", [(9000,), (90, 100), (20, 21, 22)])
+def test_bytes(shape, device, monkeypatch):
     """The forecast holds, and so does the number of bytes after the first cycle."""
+    monkeypatch.setattr("diagsparse._multigrid.hierarchy._SMALL", 50)  # so that the inverse is small
     symmetric = sp.csr_array(gallery.diffusion(shape))
     for S in (symmetric, sp.csr_array(sp.tril(symmetric))):
         A = ds.hm_array(S).to(device)
@@ -214,7 +215,7 @@ def test_bytes(shape, device):
             hierarchy = Hierarchy(found, A._backend, dtype, smoother, visits)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-            small = 32 * hierarchy.levels[-1].e.size ** 2 + 100_000  # the inverse, and objects of Python
+            small = 40 * hierarchy.levels[-1].e.size ** 2 + 100_000  # the inverse, and objects of Python
             nbytes = [level.nbytes for level in hierarchy.levels]
             assert max(peak, sum(nbytes)) <= expected + small
             hierarchy.cycle()

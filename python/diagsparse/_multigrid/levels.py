@@ -230,6 +230,11 @@ class PlaneLevel(Level):
     def nbytes(self) -> int:
         return self._plane.nbytes
 
+    def allocate(self, below: Level, often: bool) -> None:
+        super().allocate(below, often)
+        if not isinstance(below, PlaneLevel):
+            self.ascend(below)  # all vectors are zero, and stay so
+
     def products(self) -> Any:
         return self._plane.products()
 

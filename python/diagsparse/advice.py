@@ -203,7 +203,8 @@ def array(
         One of `diagsparse.formats()`. By default, the layout that `recommend` selects for a thousand products. A matrix
         of diagsparse is converted as well, or returned itself if `recommend` says that it should stay as it is. If
         `recommend` would leave a matrix of SciPy or CuPy as it is, the best layout of diagsparse is used. Other
-        matrices with fewer than 10000 nonzeros are stored in hm if their diagonals are nearly full, else in csr.
+        matrices with fewer than 10000 nonzeros are stored in csr, unless their diagonals are nearly full: then in dia,
+        or in hm if the padding of dia would need more bytes than csr.
     op : {"matvec", "matmul"}
         The operation that should be fast if no format is given: y = A x, or C = A A.
     dtype : dtype, optional
@@ -265,7 +266,7 @@ def array(
         given = first_format(arg).array(arg, dtype=dtype, device=device)
     _check_op(op, given, "array")
     if not ours and given.nnz < _FEW:
-        return convert(given, "hm") if has_full_diagonals(given._summary()) else given
+        return _by_rule(given)
     where = get_backend(device, given._backend)
     if (csr := _in_csr(given, where)) is None:
         return given.to(where.name)
@@ -278,6 +279,13 @@ def array(
     built = ranked_layouts(layouts, current, _PRODUCTS)[0].build(csr)
     assert isinstance(built, SparseArray)  # no other order was requested
     return built
+
+
+def _by_rule(first: SparseArray) -> SparseArray:
+    """Return a small matrix, given in its `first_format`, in dia or hm if its diagonals are nearly full."""
+    if not has_full_diagonals(s := first._summary()):
+        return first
+    return convert(first, "dia" if FORMATS["dia"].nbytes(s) <= first.nbytes else "hm")
 
 
 def _in_csr(given: SparseArray, where: Backend) -> SparseArray | None:

@@ -47,7 +47,7 @@ def test_rows_of_ours_become_diagonals_where_that_pays():
 @pytest.mark.parametrize("values", [[[0, 1.0], [1, 0]], [[0, -1j], [1j, 0]], [[1.0, 0], [0, -1]], np.eye(5)])
 def test_small_matrices_of_full_diagonals_are_stored_so(values):
     """Every format is as fast there, and products and sums of diagonals are diagonals."""
-    assert ds.array(np.array(values)).format == "hm"
+    assert ds.array(np.array(values)).format in ("dia", "hm")
     assert ds.recommend(sp.csr_array(np.array(values))).format in ("dia", "hm", "cdm")
 
 
@@ -66,9 +66,11 @@ def test_small_matrices_are_stored_by_a_fixed_rule(monkeypatch, op, dtype):
         dense[np.arange(missing), np.arange(missing)] = 0
         S = sp.csr_array(dense)
         made = ds.array(S, op=op)
-        assert made.format == ("hm" if filled > least * positions else "csr") and made.dtype == dtype
+        assert made.format == ("dia" if filled > least * positions else "csr") and made.dtype == dtype
         assert np.array_equal(made.toarray(), dense)
-    assert ds.array(sp.csr_array((3, 3))).nnz == 0
+    corner = sp.diags_array([[1.0], [2.0], np.ones(60)], offsets=[59, -59, 0], shape=(60, 60))
+    assert ds.array(corner.tocsr(), op=op).format == "hm"
+    assert ds.array(sp.csr_array((3, 3)), op=op).nnz == 0
     with pytest.raises(TypeError):  # there are many nonzeros
         ds.array(sp.eye_array(10_000, format="csr"))
 

@@ -83,9 +83,9 @@ class CuPy(AnyLibrary):
     def empty(backend: Backend, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
         cupy: Any = sys.modules["cupy"]
         if cupy.cuda.runtime.getDevice() == backend.index:
-            return cupy.empty(shape, dtype, order=order)
+            return cupy.ndarray(shape, dtype, order=order)
         with cupy.cuda.Device(backend.index):
-            return cupy.empty(shape, dtype, order=order)
+            return cupy.ndarray(shape, dtype, order=order)
 
     @staticmethod
     def to_library(backend: Backend, array: Any) -> Any:

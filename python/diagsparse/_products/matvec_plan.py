@@ -30,6 +30,7 @@ class MatvecPlan:
 
     def __init__(self, a: SparseArray, kernel: str | None = None) -> None:
         self.matrix, self.kernel = a, checked_kernel(a, kernel, "matvec", "matvec")
+        self._named = kernel  # None: the first one, which native code finds without its name
         if a._backend is not CPU:  # the kernel caches data of the matrix before the first call
             a._core.prepare_matvec(a._matrix, a._op, self.kernel)
 
@@ -46,7 +47,7 @@ class MatvecPlan:
     def __call__(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
         """Return ``alpha A x + beta out``; see `SparseArray.matvec`."""
         a = self.matrix
-        return apply(a, a._op, a._shape, x, out, alpha, beta, self.kernel, "matvec", stream)
+        return apply(a, a._op, a._shape, x, out, alpha, beta, self._named, "matvec", stream)
 
     def __enter__(self) -> MatvecPlan:
         return self

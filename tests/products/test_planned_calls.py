@@ -1,4 +1,4 @@
-"""Planned products with dense operands on a device: the shorter way of a repeated call checks as much as the first.
+"""Repeated products with dense operands on a device: the shorter way of a repeated call checks as much as the first.
 
 The CPU's core substitutes for the GPU's here; at the end the same on a GPU.
 """
@@ -12,7 +12,6 @@ from cases import NO_CUDA, VIEWS, matrix, on_gpu, raises
 from oracle import seen
 
 import diagsparse as ds
-from diagsparse._arrays import device_dense, owners
 from diagsparse._backends.backend import CPU, Backend
 
 NAME = "random diagonals 127"
@@ -62,51 +61,66 @@ def numbers(*shape, dtype="float64", order="C"):
 
 
 @pytest.fixture
-def checked(monkeypatch):
-    """Note every call that goes through all checks."""
-    calls, whole = [], device_dense.multiply
-    monkeypatch.setattr(device_dense, "multiply", lambda *args: calls.append(args) or whole(*args))
+def offered(monkeypatch):
+    """Note the kernel's operands whose layouts are remembered; native code then computes nothing."""
+    calls = []
+    monkeypatch.setattr(CORE, "repeated", lambda *given: calls.append(given) or (lambda *args: None))
     return calls
 
 
 @pytest.mark.parametrize("op", VIEWS)
-def test_operands_laid_out_like_the_last_ones_are_checked_once(op, checked):
+def test_layouts_that_a_kernel_reads_and_writes_are_remembered(op, offered):
     a, plan = seen(matrix(NAME), op), planned(op)
     memory = numbers(2 * N)
     wide = numbers(N, 6)
-    pairs = {  # name: x, out, which repeated call is checked in full
-        "vectors": (numbers(N), numbers(N), False),
-        "other vectors": (numbers(N) + 1, numbers(N), False),
-        "within one block": (memory[:N], memory[N:], False),
-        "a block": (numbers(N, 3), numbers(N, 3), False),
-        "a block, columns": (numbers(N, 3, order="F"), numbers(N, 3, order="F"), False),
-        "a block and columns": (numbers(N, 3), numbers(N, 3, order="F"), True),  # x is brought to the order of out
-        "parts of rows": (wide[:, :3], wide[:, 3:], False),
-        "another type": (numbers(N, dtype="float32"), numbers(N), True),
-        "strided": (numbers(2 * N)[::2], numbers(N), True),
-        "strided out": (numbers(N), numbers(2 * N)[::2], True),
-        "the same": (memory[:N], memory[:N], True),
-        "overlapping": (memory[5 : N + 5], memory[:N], True),
+    pairs = {  # name: x, out, whether the kernel reads and writes them themselves
+        "vectors": (numbers(N), numbers(N), True),
+        "within one block": (memory[:N], memory[N:], True),
+        "a block": (numbers(N, 3), numbers(N, 3), True),
+        "a block, columns": (numbers(N, 3, order="F"), numbers(N, 3, order="F"), True),
+        "a block and columns": (numbers(N, 3), numbers(N, 3, order="F"), False),  # x is brought to the order of out
+        "parts of rows": (wide[:, :3], wide[:, 3:], True),
+        "another type": (numbers(N, dtype="float32"), numbers(N), False),
+        "strided": (numbers(2 * N)[::2], numbers(N), False),
+        "strided out": (numbers(N), numbers(2 * N)[::2], False),
+        "the same": (memory[:N], memory[:N], False),
+        "overlapping": (memory[5 : N + 5], memory[:N], False),
     }
-    for name, (x, out, always) in pairs.items():
-        for repeat in range(3):
-            expected, given = a @ x.astype(float), OnDevice(out)
-            checked.clear()
-            assert plan(OnDevice(x), out=given) is given
-            assert np.allclose(out, expected, rtol=1e-13), f"{name}, call {repeat}"
-            assert bool(checked) == always or repeat == 0, f"{name}, call {repeat}"
+    for name, (x, out, direct) in pairs.items():
+        for _ in range(2):
+            expected, given = a @ x.astype(float), (OnDevice(x), OnDevice(out))
+            offered.clear()
+            assert plan(given[0], out=given[1]) is given[1]
+            assert np.allclose(out, expected, rtol=1e-13), name
+            _, _, kernel, *same, read, written, _, empty = offered[0]
+            assert kernel == "" and same == list(given) and empty is None
+            assert ((read.ptr, written.ptr) == (given[0].ptr, given[1].ptr)) == direct, name
 
 
-def test_factors_and_streams_of_repeated_calls(monkeypatch, checked):
-    asked = []
-    monkeypatch.setattr(owners.AnyLibrary, "current", staticmethod(lambda device: asked.append(device)))
-    a, plan = matrix(NAME), planned()
-    x, out = numbers(N), numbers(N)
-    for alpha, beta in ((1, 0), (2, 0.5), (np.float64(-1), 1), (1, 0)):
-        expected = alpha * (a @ x) + beta * out
-        plan(OnDevice(x), out=OnDevice(out), alpha=alpha, beta=beta)
-        assert np.allclose(out, expected, rtol=1e-13)
-    assert len(asked) == 4 and len(checked) == 2, "the first one, and a factor that is no plain number"
+def test_calls_that_native_code_repeats(monkeypatch):
+    """Each kind of product has a layout of its own, which is not used in a given stream."""
+    calls = []
+
+    def repeated(matrix, op, kernel, *given):
+        empty = given[-1]
+        return lambda *args: calls.append((op, kernel, args[1:])) or (empty() if args[2] is None else args[2])
+
+    monkeypatch.setattr(CORE, "repeated", repeated)
+    A, name = planned().matrix, planned().kernel
+    plan = ds.plan_matvec(A, kernel=name)
+    x, out = OnDevice(numbers(N)), OnDevice(numbers(N))
+    for kind, call, expected in (
+        ("planned", lambda: plan(x, out=out, beta=2), (0, name, (x, out, 1, 2))),
+        ("in place", lambda: A.matvec(x, out=out, alpha=3), (0, "", (x, out, 3, 0))),
+        ("new", lambda: A @ x, (0, "", (x, None, 1, 0))),
+        ("adjoint", lambda: A.rmatvec(x), (3, "", (x, None, 1, 0))),
+    ):
+        first = call()
+        assert not calls, kind
+        assert call().array.shape == first.array.shape and calls == [expected], kind
+        calls.clear()
+    A.matvec(x, out=out, stream=7)
+    assert not calls
 
 
 def test_invalid_operands_are_refused_after_valid_ones():
@@ -140,7 +154,7 @@ def test_repeated_calls_on_a_gpu(library, format):
     for shape, dtype in (((N,), "float64"), ((N, 3), "float64"), ((N,), "float32"), ((N,), "float64")):
         x = numbers(*shape, dtype=dtype)
         given, out = libraries.make(library, x), libraries.make(library, numbers(*shape))
-        for repeat in range(6):  # from the third one on in native code
+        for repeat in range(4):  # from the second one on in native code
             given, out = libraries.make(library, x + repeat), libraries.make(library, numbers(*shape))
             assert plan(given, out=out) is out
             assert np.allclose(libraries.read(library, out), a @ (x + repeat).astype(float), rtol=1e-12)
@@ -152,6 +166,28 @@ def test_repeated_calls_on_a_gpu(library, format):
                 x = a @ x
     with raises(ValueError, "127"):
         plan(libraries.make(library, numbers(N - 1)), out=libraries.make(library, numbers(N)))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not ds.cuda_available(), reason=NO_CUDA)
+@pytest.mark.parametrize("library", libraries.NAMES)
+def test_repeated_calls_that_allocate_the_result(library):
+    a, A = matrix(NAME), on_gpu(NAME, "hm")
+    for shape, dtype in (((N,), "float64"), ((N, 3), "float64"), ((N,), "float32"), ((N,), "float64")):
+        x, results = numbers(*shape, dtype=dtype), []
+        for repeat in range(3):
+            given = libraries.make(library, x + repeat)
+            results.append((repeat, A @ given, A.rmatvec(given)))
+            assert type(results[-1][1]) is type(given)
+        for repeat, product, adjoint in results:
+            assert np.allclose(libraries.read(library, product), a @ (x + repeat).astype(float), rtol=1e-12)
+            assert np.allclose(libraries.read(library, adjoint), a.T @ (x + repeat).astype(float), rtol=1e-12)
+    with raises(ValueError, "beta=2"):
+        A.matvec(given, beta=2)
+    with raises(ValueError, "126"):
+        A @ libraries.make(library, numbers(N - 1))
+    with raises(ValueError, "127"):
+        A @ libraries.make(library, numbers(N + 1))
 
 
 @pytest.mark.gpu
@@ -169,11 +205,14 @@ def test_native_repeats_check_what_the_first_call_checked(library):
         plan(given, out=out, **more)
         return libraries.read(library, out)
 
-    assert plan._planned._repeated == (None, None)
     assert np.allclose(again(), a @ x, rtol=1e-12)
     if library == "cupy" or hasattr(theirs.Tensor, "__dlpack_c_exchange_api__"):
-        native = plan._planned._repeated[1]
-        assert native(given, out, 1, 0) and not native(given, out, 1j, 0) and not native(given, given, 1, 0)
+        native, A = plan.matrix._repeated[0, None, False], plan.matrix._matrix
+        assert native(A, given, out, 1, 0) is out
+        for operands in ((given, out, 1j, 0), (given, given, 1, 0), (given, None, 1, 0), (given, out, 1e300, 0)):
+            assert native(A, *operands) is None
+        other = ds.hm_array((3, N), device="cuda")
+        assert native(other._matrix, given, out, 1, 0) is None
     assert np.allclose(again(alpha=2), 2 * (a @ x), rtol=1e-12)
     assert np.allclose(again(alpha=np.float64(-1), beta=1), 0, atol=1e-12)
     wide = libraries.make(library, numbers(2 * N))

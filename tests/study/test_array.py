@@ -47,8 +47,32 @@ def test_rows_of_ours_become_diagonals_where_that_pays():
 @pytest.mark.parametrize("values", [[[0, 1.0], [1, 0]], [[0, -1j], [1j, 0]], [[1.0, 0], [0, -1]], np.eye(5)])
 def test_small_matrices_of_full_diagonals_are_stored_so(values):
     """Every format is as fast there, and products and sums of diagonals are diagonals."""
-    assert ds.array(np.array(values)).format in ("dia", "hm", "cdm")
+    assert ds.array(np.array(values)).format in ("dia", "hm")
     assert ds.recommend(sp.csr_array(np.array(values))).format in ("dia", "hm", "cdm")
+
+
+@pytest.mark.parametrize("op", ["matvec", "matmul"])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_small_matrices_are_stored_by_a_fixed_rule(monkeypatch, op, dtype):
+    monkeypatch.setattr(advice, "Candidates", None)
+    least = 1 / (1 + 4 / np.dtype(dtype).itemsize)  # fill above which diagonals need fewer bytes than csr
+    for missing, shape in ((0, (60, 60)), (10, (60, 60)), (30, (60, 60)), (0, (40, 60)), (0, (60, 40)), (19, (60, 40))):
+        if op == "matmul" and shape[0] != shape[1]:
+            continue
+        dense = np.zeros(shape, dtype)
+        np.fill_diagonal(dense, np.arange(1, 1 + min(shape)))
+        np.fill_diagonal(dense[:, 3:], 1)
+        filled, positions = np.count_nonzero(dense) - missing, np.count_nonzero(dense)
+        dense[np.arange(missing), np.arange(missing)] = 0
+        S = sp.csr_array(dense)
+        made = ds.array(S, op=op)
+        assert made.format == ("dia" if filled > least * positions else "csr") and made.dtype == dtype
+        assert np.array_equal(made.toarray(), dense)
+    corner = sp.diags_array([[1.0], [2.0], np.ones(60)], offsets=[59, -59, 0], shape=(60, 60))
+    assert ds.array(corner.tocsr(), op=op).format == "hm"
+    assert ds.array(sp.csr_array((3, 3)), op=op).nnz == 0
+    with pytest.raises(TypeError):  # there are many nonzeros
+        ds.array(sp.eye_array(10_000, format="csr"))
 
 
 def test_what_cannot_be_looked_at_by_rows_stays():
@@ -68,7 +92,7 @@ def test_errors_on_the_way_to_csr_are_raised(monkeypatch):
 
     monkeypatch.setattr(advice, "as_csr", broken)
     with raises(ValueError, "a defect"):
-        ds.array(ds.gallery.stencil(5, (9, 9)))
+        ds.array(ds.gallery.stencil(5, (99, 99)))
 
 
 # ---- nothing is timed -----------------------------------------------------------------------------------------------

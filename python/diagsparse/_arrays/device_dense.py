@@ -8,6 +8,7 @@ synchronizes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,6 @@ def _axis(a: Any) -> int:
     return 0 if a.ndim == 1 or a.shape[1] == 1 or (not has_unit_stride(a, 1) and has_unit_stride(a, 0)) else 1
 
 
-def layout(x: Any, y: Any) -> tuple[Any, ...]:
-    """Return everything that a kernel call depends on for two `DeviceArray`s, except their pointers."""
-    return x.shape, x.strides, x.device, y.shape, y.strides, y.device
-
-
 def gather(core: Any, a: Any, axis: int) -> Any:
     """Return a copy that is contiguous along `axis`."""
     created = core.empty(a.shape, a.dtype.name, a.device, "C" if axis else "F")
@@ -61,7 +57,8 @@ class Product:
         self.a, self.op, self.shape = a, op, shape
         self.alpha, self.beta, self.kernel, self.who = alpha, beta, kernel or "", who
         self.backend = a._backend
-        self.launched: tuple[Any, ...] | None = None  # dtypes and layout of the kernel's operands
+        self.launched: tuple[Any, Any] | None = None  # the kernel's operands
+        self.empty: Callable[[], Any] | None = None  # how the result was allocated
 
     def dtypes(self, shape: tuple[int, ...], given: np.dtype) -> tuple[np.dtype, np.dtype]:
         """Check the shape and dtype of x; return the dtype that it is converted to, and that of the result."""
@@ -87,7 +84,7 @@ class Product:
                 x = gather(core, x, axis)
         x = x if has_unit_stride(x, axis) else gather(core, x, axis)
         core.matvec(self.a._matrix, self.op, x, y, self.alpha, self.beta, self.kernel)
-        self.launched = (x.dtype, y.dtype), layout(x, y)
+        self.launched = x, y
         if target is not None and y is not target:
             host_dense.refuse_part_of(self.a._matrix.values, target, self.who, core)
             target.assign(y)
@@ -135,14 +132,6 @@ class _Chain(Product):
             target.assign(y)
 
 
-def product(
-    a: Any, op: int, shape: tuple[int, int], x: Any, out: Any, alpha: Any, beta: Any, kernel: str | None,
-    who: str, stream: Any,
-) -> Any:  # fmt: skip
-    """Return ``alpha op(A) x + beta out`` for a matrix on a GPU; the arguments are those of `operators._apply`."""
-    return multiply(Product(a, op, shape, alpha, beta, kernel, who), x, out, stream)
-
-
 def chain(
     a: Any, recurrence: Any, is_complex: bool, x: Any, out: Any, kernel: str | None, who: str, stream: Any
 ) -> Any:
@@ -156,7 +145,8 @@ def multiply(task: Product, x: Any, out: Any, stream: Any) -> Any:
     leader = owner or owners.owner_of(out)  # the library whose current stream is used
     device = task.backend.index
     if stream is None:
-        with streams.using(leader.current(device) if leader else None):
+        getter = leader.stream_getter() if leader else None
+        with streams.using(getter(device) if getter else None):
             return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
     with streams.using(stream), (leader or owners.AnyLibrary).stream_context(device, streams.pointer(stream)):
         return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
@@ -217,7 +207,8 @@ def _from_device(task: Product, owner: type[owners.AnyLibrary], x: Any, out: Any
 
     def allocate(order: str) -> Any:
         nonlocal created
-        created = owner.empty(backend, task.result_shape(view), result, owner.order or order)
+        task.empty = partial(owner.empty, backend, task.result_shape(view), result, owner.order or order)
+        created = task.empty()
         return owner.view(core, created, backend.index) if owner is not owners.Jax else created
 
     task.run(view, None if out is None else task.output(out, view, result), allocate)

@@ -6,7 +6,7 @@ No library is imported here: only a caller that has imported one can pass its ar
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, cast
@@ -61,8 +61,8 @@ class AnyLibrary:
         """Make sure that the operands may be freed after the call."""
 
     @staticmethod
-    def current(device: int) -> Any:
-        """Return the library's current stream, None if it has none."""
+    def stream_getter() -> Callable[[int], Any] | None:
+        """Return the library's function from a GPU to its current stream there, None if it has no streams."""
         return None
 
     @staticmethod
@@ -83,9 +83,9 @@ class CuPy(AnyLibrary):
     def empty(backend: Backend, shape: tuple[int, ...], dtype: np.dtype, order: str) -> Any:
         cupy: Any = sys.modules["cupy"]
         if cupy.cuda.runtime.getDevice() == backend.index:
-            return cupy.empty(shape, dtype, order=order)
+            return cupy.ndarray(shape, dtype, order=order)
         with cupy.cuda.Device(backend.index):
-            return cupy.empty(shape, dtype, order=order)
+            return cupy.ndarray(shape, dtype, order=order)
 
     @staticmethod
     def to_library(backend: Backend, array: Any) -> Any:
@@ -93,8 +93,8 @@ class CuPy(AnyLibrary):
         return array if isinstance(array, cupy.ndarray) else cupy.from_dlpack(array)
 
     @staticmethod
-    def current(device: int) -> Any:
-        return sys.modules["cupy"].cuda.get_current_stream(device)
+    def stream_getter() -> Callable[[int], Any]:
+        return sys.modules["cupy"].cuda.get_current_stream
 
     @staticmethod
     @contextmanager
@@ -155,8 +155,8 @@ class Torch(AnyLibrary):
         return array if isinstance(array, torch.Tensor) else torch.from_dlpack(array)
 
     @staticmethod
-    def current(device: int) -> Any:
-        return sys.modules["torch"]._C._cuda_getCurrentRawStream(device)
+    def stream_getter() -> Callable[[int], Any]:
+        return cast(Any, sys.modules["torch"])._C._cuda_getCurrentRawStream
 
     @staticmethod
     @contextmanager

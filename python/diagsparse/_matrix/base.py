@@ -42,6 +42,7 @@ class Base(Parent):
     # Whether values are stored in 16 bits, or one for several elements. Products with dense operands read such a layout
     # directly, most other operations unpack the matrix first.
     _packed: bool = False
+    _repeated: dict[tuple[int, str | None, bool], Any]  # on a GPU: see `_arrays/repeated_product.py`
     _shape: tuple[int, int]
     _dtype: np.dtype
 
@@ -66,7 +67,7 @@ class Base(Parent):
     def _set_backend(self, backend: Backend) -> None:
         """Set the device if it is not the CPU, which is the default of the class."""
         if backend is not CPU:
-            self._backend, self._core = backend, backend.core
+            self._backend, self._core, self._repeated = backend, backend.core, {}
 
     @property
     def nnz(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from .._arrays import device_dense, host_dense, owners, streams
+from .._arrays import device_dense, host_dense, owners, repeated_product, streams
 from .._arrays.host_dense import as_numpy, check_operand, refuse_part_of
 from .._backends import memory
 from .._backends.arguments import check_kernel
@@ -77,7 +77,7 @@ def matvec(
     `alpha` gives NaN there with every kernel. With ``alpha=0``, infinities in A or x still give NaN. With ``beta=0``,
     `out` is not read.
     """
-    return _apply(a, a._op, a._shape, x, out, alpha, beta, kernel, "matvec", stream)
+    return apply(a, a._op, a._shape, x, out, alpha, beta, kernel, "matvec", stream)
 
 
 @completed_by(
@@ -96,10 +96,10 @@ def rmatvec(
 ) -> Any:
     """Return ``alpha A.H x + beta out``, the product with the adjoint."""
     op = a._op ^ (TRANSPOSED | CONJUGATED)
-    return _apply(a, op, a._shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
+    return apply(a, op, a._shape[::-1], x, out, alpha, beta, kernel, "rmatvec", stream)
 
 
-def _apply(
+def apply(
     a: Any,
     op: int,
     shape: tuple[int, int],
@@ -114,7 +114,7 @@ def _apply(
     if kernel is not None:
         check_kernel(kernel, who)
     if a._backend is not CPU:
-        return device_dense.product(a, op, shape, x, out, alpha, beta, kernel, who, stream)
+        return repeated_product.product(a, op, shape, x, out, alpha, beta, kernel, who, stream)
     if stream is not None:
         streams.on(CPU, stream, who)  # raises
     if type(x) is not np.ndarray:
@@ -161,6 +161,8 @@ def times(a: Any, other: Any) -> Any:
     try:
         if isinstance(other, Base):
             return a._format.matmul(a, other)
+        if getattr(other, "ndim", 0) and owners.owner_of(other) is not None:
+            return a.matvec(other)
         if (sparse := operands.as_sparse(other, a._backend)) is not None:
             return a.matmul(sparse)
     except MemoryError as error:

@@ -133,6 +133,13 @@ def least_fill(itemsize: int) -> float:
     return itemsize / (itemsize + 4)
 
 
+def has_full_diagonals(s: Summary) -> bool:
+    """Whether the stored diagonals of a matrix without explicit zeros need fewer bytes than its nonzeros in csr."""
+    (m, n), k = s.shape, s.offsets
+    positions = int((np.minimum(m, n - k) + np.minimum(k, 0)).sum())
+    return s.stored > least_fill(s.itemsize) * positions
+
+
 def diagonal_length(shape: tuple[int, int], offset: int) -> int:
     """Return the length of a diagonal of a matrix of this shape, 0 outside of the matrix."""
     m, n = shape

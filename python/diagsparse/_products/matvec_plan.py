@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._arrays.repeated_product import RepeatedProduct
 from .._backends.arguments import check_kernel
 from .._backends.backend import CPU
+from .._matrix.operators import apply
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 
@@ -30,10 +30,9 @@ class MatvecPlan:
 
     def __init__(self, a: SparseArray, kernel: str | None = None) -> None:
         self.matrix, self.kernel = a, checked_kernel(a, kernel, "matvec", "matvec")
-        self._planned: RepeatedProduct | None = None
+        self._named = kernel  # None: the first one, which native code finds without its name
         if a._backend is not CPU:  # the kernel caches data of the matrix before the first call
             a._core.prepare_matvec(a._matrix, a._op, self.kernel)
-            self._planned = RepeatedProduct(a, self.kernel)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -47,9 +46,8 @@ class MatvecPlan:
 
     def __call__(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
         """Return ``alpha A x + beta out``; see `SparseArray.matvec`."""
-        if self._planned is not None:
-            return self._planned(x, out, alpha, beta, stream)
-        return self.matrix.matvec(x, out=out, alpha=alpha, beta=beta, kernel=self.kernel, stream=stream)
+        a = self.matrix
+        return apply(a, a._op, a._shape, x, out, alpha, beta, self._named, "matvec", stream)
 
     def __enter__(self) -> MatvecPlan:
         return self

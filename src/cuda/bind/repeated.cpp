@@ -1,9 +1,10 @@
-// Products in a loop: y = alpha A x + beta y for arrays with the same layout as those of the previous call, which were
+// Products in a loop: y = alpha A x + beta y for arrays with the same layout as those of an earlier call, which were
 // checked completely. Arrays are identified with little effort, by their type and by what is fastest for it:
 //
 //     PyTorch       DLPack's functions: type, shape, strides, device, stream; and two queries of the tensor: whether it
 //                   takes part in a gradient, and whether it has to be resolved
 //     CuPy          the attributes dtype, shape, strides and data: 0.5 us
+//     diagsparse    the members of DeviceArray
 //     any other     not supported here
 #include "bind/repeated.hpp"
 
@@ -65,14 +66,14 @@ class Known {
   // Empty if the library of x is not supported.
   static std::optional<Known> of(py::handle x, const DeviceArray& view) {
     Known result(x, view);
-    if (result.api_ == nullptr) {
+    if (result.api_ == nullptr && !result.own_) {
       result.dtype_ = attribute(x, names().dtype);
       result.shape_ = attribute(x, names().shape);
       result.strides_ = attribute(x, names().strides);
       if (!result.dtype_ || !result.shape_ || !result.strides_) return std::nullopt;
     }
     Dense found = result.dense_;
-    if (!result.locate(x, found) || found.data != view.data) return std::nullopt;
+    if (!result.locate(x, found) || found.data != view.data || found.data == nullptr) return std::nullopt;
     return result;
   }
 
@@ -82,18 +83,28 @@ class Known {
   // Sets where x begins; returns false if its layout differs.
   bool locate(py::handle x, Dense& found) const {
     if (reinterpret_cast<PyObject*>(Py_TYPE(x.ptr())) != type_.ptr()) return false;
-    const bool same = api_ != nullptr ? by_exchange(x, found) : by_attributes(x, found);
+    const bool same = own_              ? by_members(x.cast<const DeviceArray&>(), found)
+                      : api_ != nullptr ? by_exchange(x, found)
+                                        : by_attributes(x, found);
     return same && reinterpret_cast<std::uintptr_t>(found.data) % item_size(found.dtype) == 0;
   }
 
  private:
   Known(py::handle x, const DeviceArray& view)
       : type_(py::type::of(x)),
-        api_(exchange_api(type_)),
+        own_(py::isinstance<DeviceArray>(x)),
+        api_(own_ ? nullptr : exchange_api(type_)),
         device_(view.device),
         layout_{view.shape, view.strides},
         dense_(view.dense()) {
     differentiable_ = attribute(type_, names().requires_grad) && attribute(type_, names().is_neg);
+  }
+
+  bool by_members(const DeviceArray& x, Dense& found) const {
+    if (x.dtype != found.dtype || x.device != device_ || x.shape != layout_.shape || x.strides != layout_.strides)
+      return false;
+    found.data = x.data;
+    return true;
   }
 
   // The library's own type and layout. Tensors that PyTorch would have to resolve first are rejected.
@@ -136,6 +147,7 @@ class Known {
   }
 
   py::object type_;
+  bool own_;
   const dlpack::ExchangeApi* api_;
   int device_;
   struct {
@@ -146,34 +158,52 @@ class Known {
   py::object dtype_, shape_, strides_;  // for a library without DLPack's functions
 };
 
+// The layouts of x and y, for all matrices with the dtype, shape and device of the first one. It refers neither to
+// the matrix nor to the arrays, so that it keeps no memory of a GPU alive.
 class Repeated {
  public:
-  Repeated(Matrix a, Op op, std::string kernel, Known x, Known y, py::object current)
-      : a_(std::move(a)),
+  // `current`: device -> the library's current stream, or its pointer. `empty`: () -> a new y, None for calls with y.
+  Repeated(const Matrix& a, Op op, std::string kernel, Known x, Known y, py::object current, py::object empty)
+      : dtype_(a.dtype),
+        rows_(a.rows),
+        cols_(a.cols),
+        device_(a.device()),
         op_(op),
         kernel_(std::move(kernel)),
         x_(std::move(x)),
         y_(std::move(y)),
-        current_(std::move(current)) {}
+        current_(std::move(current)),
+        empty_(std::move(empty)) {}
 
-  // Whether the product has been computed: x and y have the same layout as the first ones, and the factors are plain
-  // numbers.
-  bool call(py::handle x, py::handle y, py::handle alpha, py::handle beta) const {
+  // Computes y and returns it, or returns None if anything requires a complete check.
+  py::object operator()(const Matrix& a, py::handle x, py::object y, py::handle alpha, py::handle beta) const {
     const std::optional<double> by = factor(alpha), with = factor(beta);
     Dense in = x_.dense(), out = y_.dense();
-    if (!by || !with || std::abs(*by) + std::abs(*with) >= kLarge || !x_.locate(x, in) || !y_.locate(y, out))
-      return false;
+    if (!by || !with || std::abs(*by) + std::abs(*with) >= kLarge || !fits(a) || !x_.locate(x, in)) return py::none();
+    if (y.is_none()) {
+      if (empty_.is_none() || *with != 0) return py::none();
+      y = empty_();
+    }
+    if (!y_.locate(y, out) || overlap(out, in)) return py::none();
     const StreamPtr on = callers_stream();
-    if (!on || overlap(out, in)) return false;
-    const Unlocked unlocked;
-    const OnStream here(on);
-    used_on_this_stream(a_.values);
-    for (const Part& part : a_.structure->index_arrays()) used_on_this_stream(part.second);
-    matvec(a_, op_, *by, in, *with, out, kernel_);
-    return true;
+    if (!on) return py::none();
+    multiply(a, *by, in, *with, out, on);
+    return y;
   }
 
  private:
+  bool fits(const Matrix& a) const {
+    return a.dtype == dtype_ && a.rows == rows_ && a.cols == cols_ && a.device() == device_;
+  }
+
+  void multiply(const Matrix& a, double alpha, const Dense& x, double beta, const Dense& y, const StreamPtr& on) const {
+    const Unlocked unlocked;
+    const OnStream here(on);
+    used_on_this_stream(a.values);
+    for (const Part& part : a.structure->index_arrays()) used_on_this_stream(part.second);
+    matvec(a, op_, alpha, x, beta, y, kernel_);
+  }
+
   static std::optional<double> factor(py::handle value) {
     if (PyFloat_CheckExact(value.ptr())) return PyFloat_AS_DOUBLE(value.ptr());
     if (!PyLong_CheckExact(value.ptr())) return std::nullopt;
@@ -186,34 +216,37 @@ class Repeated {
   StreamPtr callers_stream() const {
     void* handle = nullptr;
     if (x_.api() != nullptr) {
-      if (x_.api()->current_stream(dlpack::kCuda, a_.device(), &handle) != 0) return PyErr_Clear(), nullptr;
+      if (x_.api()->current_stream(dlpack::kCuda, device_, &handle) != 0) return PyErr_Clear(), nullptr;
     } else {
-      const py::object stream = current_(a_.device());
+      const py::object stream = current_(device_);
       const auto pointer = number(PyLong_Check(stream.ptr()) ? stream : attribute(stream, names().ptr));
       if (!pointer) return nullptr;
       handle = reinterpret_cast<void*>(*pointer);
     }
-    return find_stream(a_.device(), static_cast<cudaStream_t>(handle));
+    return find_stream(device_, static_cast<cudaStream_t>(handle));
   }
 
-  const Matrix a_;
+  const DType dtype_;
+  const int64 rows_, cols_;
+  const int device_;
   const Op op_;
   const std::string kernel_;
   const Known x_, y_;
-  const py::object current_;  // device -> the stream, or its pointer
+  const py::object current_, empty_;
 };
 
 }  // namespace
 
 void bind_repeated(py::module_& m) {
-  py::class_<Repeated>(m, "Repeated", py::module_local()).def("__call__", &Repeated::call);
   m.def("repeated",
         [](const Matrix& a, int op, std::string kernel, py::handle x, py::handle y, const DeviceArray& x_view,
-           const DeviceArray& y_view, py::object current) -> std::unique_ptr<Repeated> {
+           const DeviceArray& y_view, py::object current, py::object empty) -> py::object {
           std::optional<Known> in = Known::of(x, x_view), out = Known::of(y, y_view);
-          if (!in || !out) return nullptr;
-          return std::make_unique<Repeated>(a, op_from(op), std::move(kernel), *std::move(in), *std::move(out),
-                                            std::move(current));
+          if (!in || !out) return py::none();
+          auto known = std::make_shared<const Repeated>(a, op_from(op), std::move(kernel), *std::move(in),
+                                                        *std::move(out), std::move(current), std::move(empty));
+          return py::cpp_function([known](const Matrix& a, py::handle x, py::object y, py::handle alpha,
+                                          py::handle beta) { return (*known)(a, x, std::move(y), alpha, beta); });
         });
 }
 

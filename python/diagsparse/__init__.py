@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 # These modules are imported when one of their names is first used, so that `import diagsparse` is quick.
 _LATER = {
-    "gallery": (),
     "_matrix.reordering": ("reordered",),
     "_multigrid.setup": ("multigrid",),
     "_products.batches": ("batch_array",),
@@ -65,7 +64,8 @@ _LATER = {
     "io": ("read", "write"),
     "structure": ("analyze",),
 }
-_HOMES = {name: module for module, names in _LATER.items() for name in names or (module,)}
+_HOMES = {name: module for module, names in _LATER.items() for name in names}
+_HOMES |= {module: module for module in ("advice", "gallery", "io", "structure")}
 
 _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 
@@ -85,7 +85,7 @@ if not TYPE_CHECKING:  # for mypy, an unknown name remains an error
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         module = _import_module(f"{__name__}.{_HOMES[name]}")
-        globals()[name] = value = getattr(module, name) if _LATER[_HOMES[name]] else module
+        globals()[name] = value = module if name == _HOMES[name] else getattr(module, name)
         return value
 
     def __dir__():

@@ -46,3 +46,9 @@ def test_pickles_load_in_a_process_that_imported_nothing():
         code = "import pickle, sys; print(type(pickle.load(sys.stdin.buffer)).__name__)"
         out = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(value), capture_output=True, check=True)
         assert out.stdout.decode().strip() == type(value).__name__
+
+
+def test_modules_are_attributes():
+    """Also of a process that has used none of their names."""
+    code = "import diagsparse as ds; [getattr(ds, name) for name in ('advice', 'gallery', 'io', 'structure')]"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -98,3 +98,14 @@ def test_errors():
     b.values[:, 1] = 0
     with pytest.raises(np.linalg.LinAlgError, match="of member 1 is zero"):
         ds.factorized(b)
+
+
+@pytest.mark.parametrize("n, count", [(1, 1), (4, 1), (7, 1), (0, 3), (0, 1)])
+def test_one_member_and_members_without_rows(n, count):
+    like = ds.diags({0: np.arange(2.0, n + 2), 1: np.ones(max(0, n - 1))}, shape=(n, n), format="dia")
+    batch = ds.interleaved_batch(np.stack([like.values] * count, axis=-1), like)
+    x = np.ones((n, count))
+    assert (batch @ x).shape == (batch @ x[:, 0]).shape == (n, count)
+    np.testing.assert_array_equal((batch @ x).T, [like @ x[:, 0]] * count)
+    for solved in (ds.solve(batch, x), ds.factorized(batch).solve(x)):
+        np.testing.assert_allclose(batch @ solved, x, rtol=1e-14)

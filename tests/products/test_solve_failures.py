@@ -96,3 +96,15 @@ def test_wrong_calls():
     ):  # fmt: skip
         with raises(error, words), np.errstate(all="ignore"):
             call()
+
+
+def test_memory_that_is_refused(monkeypatch):
+    """If no method fits, this is not a property of the matrix."""
+    like = ds.diags({0: 2.0, 1: 1.0, -1: 1.0}, shape=(50, 50), format="dia")
+
+    def refuse(*args, **options):
+        raise MemoryError("factorized: the factors need 1 TB")
+
+    monkeypatch.setattr("diagsparse._solving.methods.factors", refuse)
+    with pytest.raises(MemoryError, match="need 1 TB"):
+        ds.solve(ds.batch_array([like] * 3), np.ones(50))

@@ -119,3 +119,14 @@ def test_values_near_the_largest_number():
     overflowing = np.full((3, 3), 1e308) + 1e307 * np.eye(3)  # so does the sum of a row, and with it the error
     with pytest.raises(np.linalg.LinAlgError, match="the backward error is nan"):
         ds.solve(ds.csr_array(sp.csr_array(overflowing)), np.ones(3))
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_small_rows_of_batches(interleaved, device):
+    """The solution of the first member is (1, 1); that of its large row alone may be (0, 1)."""
+    like = ds.diags({-1: [1.0], 0: [10.0, 1.0], 1: [1e18]}, shape=(2, 2), format="dia")
+    batch = ds.batch_array([like, like * 2.0])
+    batch = (ds.interleaved_batch(batch) if interleaved else batch).to(device)
+    b = np.array([10.0 + 1e18, 2.0])
+    expected = np.array([[1.0, 1.0], [0.5, 0.5]])
+    np.testing.assert_allclose(ds.solve(batch, b), expected.T if interleaved else expected, rtol=1e-12)

@@ -71,11 +71,16 @@ class InterleavedFactorization(BatchFactorization):
                 began = time.perf_counter()
                 self.dtype = np.result_type(batch.dtype, np.complex64) if np.iscomplexobj(sigma) else batch.dtype
                 self.shape, self.count, self._members = batch.shape, batch.count, batch.count
-                self.sigma, self._backend, self._interleaved = sigma, batch._backend, True
-                with self._naming_errors(f"{who}:"):
-                    self._factors = device_batches.interleaved_factors(batch, self.dtype, sigma, found, once)
-                self.seconds = time.perf_counter() - began
-                return
+                self.sigma, self._backend = sigma, batch._backend
+                try:
+                    with self._naming_errors(f"{who}:"):
+                        self._factors = device_batches.interleaved_factors(batch, self.dtype, sigma, found, once)
+                except np.linalg.LinAlgError:
+                    if found != "cyclic":  # whose tridiagonal part may be singular even if the matrix is not
+                        raise
+                else:
+                    self.seconds, self._interleaved = time.perf_counter() - began, True
+                    return
         super().__init__(batch.contiguous(), sigma, method, once, who)
 
     def _solved(self, b: Any, trans: str) -> Any:

@@ -30,7 +30,7 @@ class _Product(device_dense.Product):
         shape = batch.shape[::-1] if op else batch.shape
         super().__init__(batch._all, op, shape, alpha, beta, None, who)
         self.count = batch.count
-        self._interleaved = batch._all.shape != batch.shape  # one matrix has the elements of all interleaved members
+        self._interleaved = batch._interleaved
 
     def _rows(self, n: int) -> tuple[int, int]:
         """Return the shape of vectors of length n for all members."""

@@ -63,6 +63,7 @@ class batch_array:
     """
 
     __array_ufunc__ = None  # NumPy defers `x @ b` to us
+    _interleaved = False  # whether rows of vectors belong to members, not columns
 
     _matrix: Any  # the C++ matrix of all members: its values have a row for each of them
     _all: SparseArray  # the same as a `SparseArray`, for layout, dtype and device

@@ -73,6 +73,7 @@ class interleaved_batch:
     """
 
     __array_ufunc__ = None  # NumPy defers `x @ b` to us
+    _interleaved = True
     __hash__ = None  # type: ignore[assignment]  # as of matrices
 
     def __init__(self, values: Any, like: SparseArray | None = None) -> None:

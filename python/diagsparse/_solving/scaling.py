@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from .._arrays import owners
 from .._backends import memory
-from .._backends.backend import CPU
 from .._backends.types import widened
 from .._matrix.builders import diags
 from .._matrix.construct import array
@@ -35,45 +34,34 @@ _BYTES = 80  # for each element, of the copies that are made on the host
 
 @dataclass(frozen=True)
 class Equation:
-    """A system with its right-hand sides; where it is scaled, also with the diagonal matrix C and its inverse."""
+    """A system with its right-hand sides; where it is scaled, also with the diagonal matrix C."""
 
     system: System
     b: Any
     columns: Any = None
-    inverse: Any = None
 
     def unscaled(self, y: Any) -> Any:
         """Return the solution x of the given system."""
         return y if self.columns is None else self.columns @ y
 
-    def scaled(self, x: Any) -> Any:
-        """Return the solution y of this system, given x."""
-        return x if self.inverse is None else self.inverse @ x
-
 
 def equilibrated(given: Equation) -> Equation:
     """Return the same system with rows and columns of about the same size; `given` if those of the rows are similar.
 
-    The rows of batches are scaled on the CPU, but not their columns.
+    The rows of batches are scaled, but not their columns.
     """
     A = given.system.A
     smallest, largest = given.system.row_sums
     differ = np.any(_SIMILAR * smallest < largest) and np.isfinite(largest).all()
-    if not differ or (isinstance(A, (batch_array, interleaved_batch)) and A._backend is not CPU):
-        return given
     owner = owners.owner_of(given.b)
-    if isinstance(A, batch_array):
-        scales = _scales_of_rows(A)
-        return Equation(System(_scaled_batch(A, scales), owner), given.b * scales)
-    if isinstance(A, interleaved_batch):
-        members = A.contiguous()
-        scales = _scales_of_rows(members)
-        scaled_members = interleaved_batch(_scaled_batch(members, scales))
-        return Equation(System(scaled_members, owner), (given.b.T * scales).T)
+    if not differ:
+        return given
+    if isinstance(A, (batch_array, interleaved_batch)):
+        return given if owner is owners.AnyLibrary else _scaled_members(given, owner)
     memory.require_free(_BYTES * A.nnz, "solve: scaling rows of different size")
     dtype = np.finfo(widened(A.dtype)).dtype
     rows, columns = _powers(A)
-    R, C, inverse = (_diagonal(powers, dtype, A.device) for powers in (rows, columns, -columns))
+    R, C = (_diagonal(powers, dtype, A.device) for powers in (rows, columns))
     csr = convert(A, "csr").to("cpu").to_scipy()
     values = csr.data.astype(widened(A.dtype))
     parts = (values.real, values.imag) if values.dtype.kind == "c" else (values,)
@@ -81,7 +69,7 @@ def equilibrated(given: Equation) -> Equation:
         np.ldexp(part, np.repeat(rows, np.diff(csr.indptr)) + columns[csr.indices], out=part)
     format = A.format if A.format in (*DIAGONALS, "qband") else "csr"
     scaled = array(sp.csr_array((values, csr.indices, csr.indptr), csr.shape), format)
-    return Equation(System(scaled.to(A.device), owner), R @ given.b, C, inverse)
+    return Equation(System(scaled.to(A.device), owner), R @ given.b, C)
 
 
 def _powers(A: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -118,6 +106,19 @@ def _balanced(logarithms: sp.csr_array) -> NDArray[np.float64]:
 
 def _diagonal(powers: NDArray[np.int32], dtype: np.dtype, device: str) -> Any:
     return diags({0: np.ldexp(dtype.type(1), powers)}, format="dia", dtype=dtype, device=device)
+
+
+def _scaled_members(given: Equation, owner: type[owners.AnyLibrary] | None) -> Equation:
+    """Return the equation of a batch whose rows are scaled on the host."""
+    A: Any = given.system.A
+    members, backend = A.to("cpu"), A._backend
+    members = members.contiguous() if isinstance(members, interleaved_batch) else members
+    scales = _scales_of_rows(members)
+    scaled: Any = _scaled_batch(members, scales)
+    factors = scales if owner is None else owner.to_library(backend, backend.core.from_host(scales, backend.index))
+    if isinstance(A, interleaved_batch):
+        return Equation(System(interleaved_batch(scaled).to(A.device), owner), (given.b.T * factors).T)
+    return Equation(System(scaled.to(A.device), owner), given.b * factors)
 
 
 def _scales_of_rows(batch: batch_array) -> NDArray[Any]:

@@ -122,6 +122,7 @@ def solve(
     given = Equation(System(a, owners.owner_of(right)), right)
     scaled: Equation | None = None
     failed: dict[str, str] = {}
+    no_memory: dict[str, MemoryError] = {}
     zero_pivot = hopeless = False  # of a method that is as stable as any other but orthogonal factors
     for candidate, reason in _choices(a, method):
         allowed = candidate.name == LAST and a.shape[0] <= _SMALL if zero_pivot else True
@@ -146,7 +147,7 @@ def solve(
         except MemoryError as error:
             if method is not None:
                 raise
-            failed[candidate.name] = str(error).removeprefix("solve: ")
+            failed[candidate.name], no_memory[candidate.name] = str(error).removeprefix("solve: "), error
             continue
         limit = _LIMIT * found.eps if tol is None else float(tol)
         if wrong := _wrong(errors, found.errors, found.eps, limit, _DOUBTED if zero_pivot else _SINGULAR):
@@ -158,6 +159,8 @@ def solve(
             errors.backward, errors.residuals, found.steps, ready - began, time.perf_counter() - ready,
         )  # fmt: skip
         return (x, result) if report else x
+    if failed.keys() == no_memory.keys():
+        raise next(iter(no_memory.values()))
     raise np.linalg.LinAlgError("solve: " + "; ".join(f"{name}: {why}" for name, why in failed.items()))
 
 

@@ -1,6 +1,7 @@
 // Factors of bands: which kernels process which levels, and the verification of solutions.
 #include <bit>
 #include <limits>
+#include <type_traits>
 
 #include "core/diagonals.hpp"
 #include "device/dense.cuh"
@@ -23,17 +24,17 @@ constexpr int kMostSmall = 8;  // rows of a block whose rows are in the register
 // Calls f.operator()<B>() for the small blocks that have kernels, the first ones with at least so many rows.
 template <class F>
 auto with_small_block(int rows, const F& f) {
-  if (rows <= 2) return f.template operator()<2>();
-  if (rows <= 3) return f.template operator()<3>();
-  if (rows <= 5) return f.template operator()<5>();
-  return f.template operator()<kMostSmall>();
+  if (rows <= 2) return f(std::integral_constant<int, 2>());
+  if (rows <= 3) return f(std::integral_constant<int, 3>());
+  if (rows <= 5) return f(std::integral_constant<int, 5>());
+  return f(std::integral_constant<int, kMostSmall>());
 }
 
 // The rows of a block: an even number where pairs of elements are read.
 int block_rows(int below, int above) {
   const int reach = std::max(below, above);
   if (reach > kMostSmall) return (reach + 1) / 2 * 2;
-  return with_small_block(reach, []<int B>() { return B; });
+  return with_small_block(reach, [](auto rows) -> int { return rows; });
 }
 
 Groups groups_of(int b) {
@@ -56,18 +57,20 @@ void eliminate_small_blocks(const Band<T>& a, const Levels<T>& levels, int count
   }
 }
 
+// False if the device has too little shared memory.
 template <class T, int Rows>
-void eliminate_large_blocks(const Band<T>& a, const Levels<T>& levels, int count, int b, int* weak) {
+bool eliminate_large_blocks(const Band<T>& a, const Levels<T>& levels, int count, int b, int* weak) {
   const int elements = fetched_elements<T, Rows>(b);
   const int shared = static_cast<int>(sizeof(LargeShared<T>)) + elements * static_cast<int>(sizeof(T));
   const int threads = 32 * 3 * static_cast<int>(ceil_div(b, kColumns<T>));
-  limits<eliminate_large<T, Rows>>();  // allows as much shared memory as there is
+  if (shared > limits<eliminate_large<T, Rows>>().shared) return false;
   for (int l = 0; l < count; ++l) {
     const Level<T>& level = levels.level[l];
     launch_shared("banded_eliminate_large", eliminate_large<T, Rows>,
                   dim3(grid_of(l == 0 ? level.eliminated() : level.count, 1)), dim3(threads), shared, a,
                   levels.level[std::max(0, l - 1)], level, l == 0, b, weak);
   }
+  return true;
 }
 
 }  // namespace
@@ -133,11 +136,12 @@ bool Factors::compute() {
   const Levels<T> all = levels<T>(main.get());
   const int count = static_cast<int>(counts_.size());
   if (block_ <= kMostSmall) {
-    with_small_block(block_, [&]<int B>() { eliminate_small_blocks<T, B>(a, all, count, weak.get()); });
+    with_small_block(block_,
+                     [&](auto rows) { eliminate_small_blocks<T, decltype(rows)::value>(a, all, count, weak.get()); });
   } else if (block_ <= 32) {
-    eliminate_large_blocks<T, 1>(a, all, count, block_, weak.get());
-  } else {
-    eliminate_large_blocks<T, 2>(a, all, count, block_, weak.get());
+    if (!eliminate_large_blocks<T, 1>(a, all, count, block_, weak.get())) return false;
+  } else if (!eliminate_large_blocks<T, 2>(a, all, count, block_, weak.get())) {
+    return false;
   }
   return download(static_cast<const int*>(weak.get()), 1).front() == 0 || verify<T>();
 }
@@ -188,7 +192,8 @@ void Factors::solve_unrefined(const Dense& b, const Dense& x) const {
   const auto run = [&]<int B, int Rows>() {
     return one ? sweep_all<T, B, Rows, 1>(b, x) : sweep_all<T, B, Rows, 4>(b, x);
   };
-  if (block_ <= kMostSmall) with_small_block(block_, [&]<int B>() { run.template operator()<B, 1>(); });
+  if (block_ <= kMostSmall)
+    with_small_block(block_, [&](auto rows) { run.template operator()<decltype(rows)::value, 1>(); });
   else if (block_ <= 32) run.template operator()<0, 1>();
   else run.template operator()<0, 2>();
 }

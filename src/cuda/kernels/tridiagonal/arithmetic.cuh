@@ -26,8 +26,8 @@ __device__ T less_product(T sum, T u, T v) {
   }
 }
 
-// 1 / v by Newton's method from the approximation of the hardware, without the slow path of a division; zero if it is
-// not a normal number, which callers have to check.
+// 1 / v by Newton's method from the approximation of the hardware, without the slow path of a division; NaN if v is
+// zero, subnormal or not finite, which callers have to check.
 inline __device__ double reciprocal(double v) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(v));

@@ -13,5 +13,8 @@ bool prefers_c_order(const Dense& x, const Dense& y);
 // if !prefers_c_order(x, y), if there is no memory for the copies, or if the stream is being captured.
 bool multiply_in_c_order(MatvecKernel multiply, const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta,
                          const Dense& y);
+// The same for kernels that are fast enough if only x is in C order: y is not copied.
+bool multiply_with_x_in_c_order(MatvecKernel multiply, const Matrix& a, Op op, Scalar alpha, const Dense& x,
+                                Scalar beta, const Dense& y);
 
 }  // namespace diagsparse::cuda

@@ -22,6 +22,8 @@
 // depends only on the matrix, so every run gives the same bits.
 #pragma once
 
+#include <cstdlib>
+
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "layouts/columns.cuh"
@@ -113,7 +115,8 @@ void multiply_all_rows(const char* name, const A& a, int64 positions, int64 long
   if (a.rows * groups < few && positions > width * a.rows) return run(by_blocks, a.rows * kWarps, 0, beta);
   const bool uneven = longest > ratio * std::max(own_entries, positions / std::max<int64>(a.rows, 1));
   const int64 most = uneven ? own_entries : longest;
-  if (x.cols == 1) run(multiply_rows<A, U, V>, a.rows, most, beta);
+  const bool by_columns = x.cols == 1 || std::abs(x.col_stride) > std::abs(x.row_stride);
+  if (by_columns) run(multiply_rows<A, U, V>, a.rows, most, beta);
   else multiply_columns<A, U, V>(name, a, most, op, x, y, Update<T>(alpha, beta));
   if (uneven) run(by_blocks, a.rows * kWarps, own_entries, 1.0);
 }

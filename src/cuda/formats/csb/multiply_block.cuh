@@ -15,13 +15,14 @@
 
 #include <cub/block/block_scan.cuh>
 
+#include "device/bisection.cuh"
 #include "formats/csb/layout.hpp"
 #include "layouts/multiply_block.cuh"
 
 namespace diagsparse::cuda::csb {
 
 constexpr int kRowsOfWarp = 8, kRows = kBlock / 32 * kRowsOfWarp;  // that a warp ranks, and of a thread block
-constexpr int kLongSegment = 16;                              // entries that a warp copies together
+constexpr int kLongSegment = 16;                                   // entries that a warp copies together
 
 template <class U>
 struct EntryList {
@@ -172,7 +173,7 @@ void multiply_block(const Csb<U, I>& a, Op op, Scalar alpha, const Dense& x, Sca
   using T = Product<U, V>;
   constexpr int width = kColumnsEach<V>;
   const int lanes = lanes_for_columns<V>(x.cols);
-  const bool packets = in_packets<V>(x);
+  const bool packets = rows_in_packets<V>(x);
   const int64 parts = ceil_div(a.rows, std::min<int64>(a.blocks.size, kRows));
   Block<const V> from(x);
   Block<T> to(y);

@@ -132,7 +132,7 @@ struct Stream {
     if (const MatvecRow* other = replacement(a, op, chunks->longest, x.cols == 1)) {
       return other->typed(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
     }
-    if (multiply_in_c_order(run, a, op, alpha, x, beta, y)) return;
+    if (multiply_with_x_in_c_order(run, a, op, alpha, x, beta, y)) return;
     const Rows<U> rows = Rows<U>::of(a, op);
     const Update<T> update(alpha, beta);
     const auto* first = chunks->first.as<const std::int64_t>();

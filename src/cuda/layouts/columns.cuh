@@ -1,4 +1,4 @@
-// Which types of column indices are read by kernels.
+// Column indices as kernels read them, and which of their types are read.
 #pragma once
 
 #include <array>
@@ -6,6 +6,7 @@
 
 #include "core/columns.hpp"
 #include "device/resident.cuh"
+#include "device/values.cuh"
 
 namespace diagsparse::cuda {
 
@@ -15,6 +16,30 @@ template <class I, class U, class V>
 constexpr bool reads_columns = sizeof(I) == 4   ? true
                                : sizeof(I) == 2 ? is_complex<U> == is_complex<V>
                                                 : std::is_same_v<U, V>;
+
+// A column index that has been loaded, and its base.
+template <class I>
+struct Fetched {
+  I index = static_cast<I>(-1);  // initially padding
+  std::int32_t base = 0;
+
+  Fetched() = default;
+  __device__ Fetched(const Columns<I>& columns, int64 position, int64 chunk) : index(load(columns.indices + position)) {
+    if (!std::is_signed_v<I> && columns.bases) base = load(columns.bases + chunk);
+  }
+  // Negative for padding.
+  __device__ std::int32_t column() const {
+    if constexpr (std::is_signed_v<I>) return index;
+    else return Columns<I>::padding(index) ? -1 : index + base;
+  }
+};
+
+// The column of entry w of stored row p, which is at position e; negative for padding.
+template <class A>
+__device__ std::int32_t column_of(const A& a, int64 p, int64 w, int64 e) {
+  if constexpr (requires { a.columns; }) return Fetched(a.columns, e, a.chunk(p, w, e)).column();
+  else return load(a.indices + e);
+}
 
 // The structure with 32-bit columns of a matrix with short ones, and the arrays of these columns.
 template <std::size_t N>

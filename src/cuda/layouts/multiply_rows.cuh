@@ -17,32 +17,19 @@
 // If a few rows are much longer than others, a thread processes the first 64 entries of each row, and then blocks
 // process the rest of the long ones in this way.
 //
-// A row of blocks processes every gridDim.y-th column of x. The order of a sum depends only on the matrix, so every run
-// gives the same bits.
+// Blocks of columns are multiplied by groups of threads for each row (multiply_block.cuh), except for few and long
+// rows, and the rest of long ones: there a row of blocks processes every gridDim.y-th column of x. The order of a sum
+// depends only on the matrix, so every run gives the same bits.
 #pragma once
+
+#include <cstdlib>
 
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "layouts/columns.cuh"
+#include "layouts/multiply_block.cuh"
 
 namespace diagsparse::cuda {
-
-// A column index that has been loaded, and its base.
-template <class I>
-struct Fetched {
-  I index = static_cast<I>(-1);  // initially padding
-  std::int32_t base = 0;
-
-  Fetched() = default;
-  __device__ Fetched(const Columns<I>& columns, int64 position, int64 chunk) : index(load(columns.indices + position)) {
-    if (!std::is_signed_v<I> && columns.bases) base = load(columns.bases + chunk);
-  }
-  // Negative for padding.
-  __device__ std::int32_t column() const {
-    if constexpr (std::is_signed_v<I>) return index;
-    else return Columns<I>::padding(index) ? -1 : index + base;
-  }
-};
 
 // The sum over the positions from `position` to `end` of stored row p, every `step`-th entry. The first one is entry w.
 template <class T, class A, class V>
@@ -124,9 +111,13 @@ void multiply_all_rows(const char* name, const A& a, int64 positions, int64 long
            Block<T>(y), x.cols, entry, Update<T>(alpha, keep));
   };
   const auto by_blocks = multiply_rows_by_blocks<A, U, V>;
-  if (a.rows < few && positions > width * a.rows) return run(by_blocks, a.rows * kWarps, 0, beta);
+  const int64 groups = x.cols > 1 ? lanes_for_columns<V>(x.cols) : 1;  // threads per row
+  if (a.rows * groups < few && positions > width * a.rows) return run(by_blocks, a.rows * kWarps, 0, beta);
   const bool uneven = longest > ratio * std::max(own_entries, positions / std::max<int64>(a.rows, 1));
-  run(multiply_rows<A, U, V>, a.rows, uneven ? own_entries : longest, beta);
+  const int64 most = uneven ? own_entries : longest;
+  const bool by_columns = x.cols == 1 || std::abs(x.col_stride) > std::abs(x.row_stride);
+  if (by_columns) run(multiply_rows<A, U, V>, a.rows, most, beta);
+  else multiply_columns<A, U, V>(name, a, most, op, x, y, Update<T>(alpha, beta));
   if (uneven) run(by_blocks, a.rows * kWarps, own_entries, 1.0);
 }
 

@@ -6,6 +6,7 @@
 //
 // A thread processes a row; if rows are few and long, several threads do (layouts/multiply_rows.cuh). The kernel is
 // meant for rows of similar lengths. A transpose is gathered by rows, with an index of them.
+#include "device/c_order.hpp"
 #include "formats/ell/layout.hpp"
 #include "kernels/rows/kernels.hpp"
 #include "layouts/multiply_rows.cuh"
@@ -21,6 +22,7 @@ template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+    if (multiply_in_c_order(run, m, op, alpha, x, beta, y)) return;
     with_index_type(m.index("indices").dtype, [&](auto zero) {
       using I = decltype(zero);
       if constexpr (reads_columns<I, U, V>) {

@@ -18,6 +18,7 @@
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
 #include "device/bisection.cuh"
+#include "device/c_order.hpp"
 #include "device/dense.cuh"
 #include "device/faults.cuh"
 #include "device/resident.cuh"
@@ -25,6 +26,7 @@
 #include "entries/coordinates.cuh"
 #include "formats/jds/layout.hpp"
 #include "kernels/rows/kernels.hpp"
+#include "layouts/multiply_block.cuh"
 #include "layouts/rows.cuh"
 
 namespace diagsparse {
@@ -35,6 +37,7 @@ namespace {
 
 // ---- How sections are divided among blocks --------------------------------------------------------------
 constexpr int64 kEntriesEach = 32;  // least number of entries per lane
+constexpr int64 kLongest = 512;     // entries of a row of a matrix that multiplies blocks of columns row by row
 constexpr int64 kSideBySide = 8;    // least rows at a time, if a section has as many: a sector of their indices
 
 // Threads for each row of a section, a power of two.
@@ -48,7 +51,7 @@ __host__ __device__ inline int lanes_for(int64 length, int64 rows) {
 // The first block of each section, and the number of blocks; the empty rows are the last section.
 struct ResidentBlocks {
   Array first;
-  int64 count;
+  int64 count, longest;  // blocks; entries of the longest row
 
   auto arrays() const { return std::tie(first); }
 };
@@ -67,7 +70,7 @@ std::shared_ptr<ResidentBlocks> blocks_of(const Matrix& m) {
       first.push_back(count);
       count += ceil_div(section.rows * lanes_for(section.length, section.rows), kBlock);
     }
-    return std::make_shared<ResidentBlocks>(ResidentBlocks{upload(first), count});
+    return std::make_shared<ResidentBlocks>(ResidentBlocks{upload(first), count, a.section(0).length});
   });
 }
 
@@ -118,6 +121,10 @@ struct SectionKernel {
     using T = Product<U, V>;
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
     const std::shared_ptr<ResidentBlocks> resident_blocks = blocks_of(m);
+    if (x.cols > 1 && resident_blocks->longest <= kLongest) {
+      if (multiply_in_c_order(run, m, op, alpha, x, beta, y)) return;
+      return multiply_columns<Jds<U>, U, V>("jds matvec", Jds<U>::of(m), kLongest, op, x, y, Update<T>(alpha, beta));
+    }
     const dim3 grid(static_cast<unsigned>(resident_blocks->count),
                     static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
     launch("jds matvec", sum_sections<U, V>, grid, dim3(kBlock), Jds<U>::of(m),

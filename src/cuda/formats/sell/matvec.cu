@@ -8,6 +8,7 @@
 // A thread processes a stored row; if rows are few and long, several threads do (layouts/multiply_rows.cuh). The kernel
 // is meant for rows that have similar lengths as their neighbours. A transpose is gathered by rows, with an index of
 // them.
+#include "device/c_order.hpp"
 #include "device/resident.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/sell/layout.hpp"
@@ -42,6 +43,7 @@ template <class U, class V>
 struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+    if (multiply_in_c_order(run, m, op, alpha, x, beta, y)) return;
     multiply(m, longest_slice(m), op, alpha, x, beta, y);
   }
 

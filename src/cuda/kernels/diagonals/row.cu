@@ -13,6 +13,7 @@
 // already loaded it. A block holds the list of diagonals in shared memory. Blocks for which all diagonals are complete
 // (nearly all blocks) skip the range checks. For small matrices, the warps of a block process the same rows, and each
 // handles part of the diagonals. The order of a sum depends only on the matrix, so every run gives the same bits.
+#include "device/c_order.hpp"
 #include "device/dense.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
@@ -30,6 +31,7 @@ template <class U, class V>
 struct RowMatvec {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (a.layout().packing.period > 0) return period::matvec(a, op, alpha, x, beta, y);
+    if (multiply_in_c_order(run, a, op, alpha, x, beta, y)) return;
     const auto resident_data = resident_terms(a, op);
     const bool mirrored = a.layout().packing.symmetry != Symmetry::none;
     const Update<Product<U, V>> update(alpha, beta);

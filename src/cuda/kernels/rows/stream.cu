@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "device/c_order.hpp"
 #include "device/dense.cuh"
 #include "device/lanes.cuh"
 #include "kernels/rows/chunks.hpp"
@@ -102,8 +103,8 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
   }
 }
 
-Columns columns_for(const Dense& x, int64 chunks) {
-  const bool side_by_side = std::abs(x.col_stride) < std::abs(x.row_stride);
+Columns columns_for(const Dense& x, const Dense& y, int64 chunks) {
+  const bool side_by_side = std::abs(x.col_stride) < std::abs(x.row_stride) || prefers_c_order(x, y);
   const int width = !side_by_side ? 1 : x.cols <= 2 ? 1 : x.cols <= 4 ? 2 : (x.cols - 1) % 16 < 8 ? 4 : 8;
   int columns = kColumns;
   while (columns > 2 * width && chunks * ceil_div(x.cols, columns) < kBlocks) columns /= 2;
@@ -131,6 +132,7 @@ struct Stream {
     if (const MatvecRow* other = replacement(a, op, chunks->longest, x.cols == 1)) {
       return other->typed(dtype_of<U>(), dtype_of<V>())(a, op, alpha, x, beta, y);
     }
+    if (multiply_with_x_in_c_order(run, a, op, alpha, x, beta, y)) return;
     const Rows<U> rows = Rows<U>::of(a, op);
     const Update<T> update(alpha, beta);
     const auto* first = chunks->first.as<const std::int64_t>();
@@ -145,7 +147,7 @@ struct Stream {
     if constexpr (sizeof(V) <= 8) {
       if (in_pairs<V>(x)) kernel = stream_block<true, U, V>;
     }
-    const Columns by = columns_for(x, count);
+    const Columns by = columns_for(x, y, count);
     const int64 most = int64{65535} * by.columns;  // columns of x in a grid
     for (int64 c = 0; c < x.cols; c += most) {
       const int cols = static_cast<int>(std::min(x.cols - c, most));

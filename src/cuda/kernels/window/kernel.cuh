@@ -6,8 +6,10 @@
 //   op(A): m x n, as in diagonals/row.cu.  X: n x k, rows one after the other.  Y: m x k.  The terms of a sum are added
 //   in the order of the list, so every run gives the same bits.
 //
-// A segment of each diagonal is copied by a bulk copy (see fetch.cuh), and each row of X once. A few strips, which are
-// neighbouring lines of a stencil's grid, together need fewer rows of X:
+// A segment of each diagonal is copied by a bulk copy (see fetch.cuh), and each row of X once. If rows of X are so long
+// that few of them fit, a block processes a group of columns; blocks of the same rows follow each other, so that all
+// but the first find A in the L2 cache. A few strips, which are neighbouring lines of a stencil's grid, together need
+// fewer rows of X:
 //
 //     . x x x x x x .     strips; a block computes the rows y of four of them and copies the rows x of six,
 //     . x y y y y x .     whereas four blocks of one strip each would copy three
@@ -85,12 +87,14 @@ struct OfVectors {
   static constexpr Policy policy = kOfVectors;
 };
 
+constexpr unsigned kMostGroups = 8;  // of columns of X
+
 // The blocks at the ends of the matrix, which are slow, have the lowest indices.
 template <class Way, class U, class V>
 __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 : 2)
     rows_in_windows(const __grid_constant__ Slabs slabs, const __grid_constant__ SharedLayout shared_layout,
                     const StagedItem* list, int staged, int per_strip, const Term* terms, int count, const U* values,
-                    bool conj, const V* x, const Block<Product<U, V>> y,
+                    bool conj, const Block<const V> x, const Block<Product<U, V>> y, unsigned column_groups,
                     const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using Packet = typename Way::Packet;
@@ -101,27 +105,41 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   StagedTerm* near = reinterpret_cast<StagedTerm*>(shared + shared_layout.terms);
-  const unsigned rotated = blockIdx.x + slabs.last, block = rotated < slabs.blocks ? rotated : rotated - slabs.blocks;
+  const unsigned number = blockIdx.x / column_groups, group = blockIdx.x % column_groups;
+  const unsigned rotated = number + slabs.last, block = rotated < slabs.blocks ? rotated : rotated - slabs.blocks;
   const bool inside = block >= slabs.first && block < slabs.last;
   const int64 in_strip = static_cast<int64>(block % slabs.segments) * slabs.segment;
   const int64 start = block / slabs.segments * (slabs.strips * slabs.stride) + in_strip;
-  const char* all_x = reinterpret_cast<const char*>(x);
+  const int64 first_column = one ? 0 : static_cast<int64>(group) * (shared_layout.row / static_cast<int>(sizeof(V)));
+  const char* all_x = reinterpret_cast<const char*>(x.data + first_column);
+  const auto x_row = [&] { return (one ? 1 : x.row) * static_cast<int64>(sizeof(V)); };  // bytes from row to row of X
   if (inside) {
     const int runs = per_strip * slabs.strips, own = across_warps();
     StagedItem b = list[min(own, staged - 1)];
     if (threadIdx.x == 0) copies.begin(blockDim.x);
     __syncthreads();
-    const char *from_x = all_x + start * shared_layout.row, *from_a = reinterpret_cast<const char*>(values + start);
+    const char *from_x = all_x + start * x_row(), *from_a = reinterpret_cast<const char*>(values + start);
     const int shift = since_border(from_x, kSector);
+    const bool one_run = one || column_groups == 1;  // rows of X are next to each other
 #pragma unroll 1
-    for (int k = own; k < staged; k += blockDim.x) {
+    for (int k = own; k < (one_run ? staged : runs); k += blockDim.x) {
       if (k != own) b = list[k];
       const bool run = k < runs;
       const int at = shift + b.at * shared_layout.row;
-      const char* from = run ? from_a + b.from * item : from_x + b.from * shared_layout.row;
+      const char* from = run ? from_a + b.from * item : from_x + b.from * x_row();
       const int to = run ? shared_layout.a + k * shared_layout.a_stride + since_border(from, kSector) : at;
       if (run) near[k] = {to, at, b.follows, b.conjugated};
       copies.start(shared + to, from, run ? slabs.segment * item : b.rows * shared_layout.row);
+    }
+    if (!one_run) {
+#pragma unroll 1
+      for (int k = runs; k < staged; ++k) {
+        const StagedItem window = list[k];
+        for (int r = threadIdx.x; r < window.rows; r += blockDim.x) {
+          copies.start(shared + shift + (window.at + r) * shared_layout.row, from_x + (window.from + r) * x_row(),
+                       shared_layout.row);
+        }
+      }
     }
     copies.started();
     copies.wait(0);
@@ -172,7 +190,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
         for (int p = 0; p < each; ++p) {
           if (!holds(p)) continue;
           of_a[p] = load(values + term.u + row + p * apart);
-          of_x[p] = __ldg(reinterpret_cast<const Packet*>(all_x + (term.v + row + p * apart) * a_row() + column));
+          of_x[p] = __ldg(reinterpret_cast<const Packet*>(all_x + (term.v + row + p * apart) * x_row() + column));
         }
 #pragma unroll
         for (int p = 0; p < each; ++p) {
@@ -182,8 +200,9 @@ __global__ void __launch_bounds__(kBlock, sizeof(V) <= 8 && !is_complex<U> ? 4 :
     }
 #pragma unroll
     for (int p = 0; p < each; ++p) {
-      if (p * apart < own)
-        matvec::update_packet(update, y.data + (row + p * apart) * y.row + e % packets * width, sums[p]);
+      if (p * apart >= own) continue;
+      T* const to = y.data + (row + p * apart) * y.row + first_column + e % packets * width;
+      matvec::update_packet(update, to, sums[p]);
     }
   }
 }
@@ -197,14 +216,20 @@ bool multiply_windows(const Matrix& a, Op op, const matvec::ResidentTerms& resid
   if (y.rows < Way::policy.matrix_rows || x.row_stride != x.cols) return false;
   const Limits& limits = cuda::limits<kernel>();
   if (!limits.bulk_copies) return false;
-  const std::shared_ptr<ResidentWindows> windows =
-      windows_of(Way::policy, a, op, sizeof(U), x.cols * static_cast<int64>(sizeof(V)));
+  const int64 all = x.cols * static_cast<int64>(sizeof(V));
+  std::shared_ptr<ResidentWindows> windows;
+  for (unsigned groups = 1; groups <= kMostGroups && all % (groups * packet) == 0; groups *= 2) {
+    windows = windows_of(Way::policy, a, op, sizeof(U), all / groups);
+    if (windows->worthwhile) break;
+  }
   if (!windows->worthwhile || windows->shared_layout.total > limits.shared) return false;
-  launch_shared("matvec row", kernel, dim3(windows->slabs.blocks),
+  const auto groups = static_cast<unsigned>(all / windows->shared_layout.row);
+  launch_shared("matvec row", kernel, dim3(windows->slabs.blocks * groups),
                 dim3(static_cast<unsigned>(windows->threads(windows->shared_layout.row / packet))),
                 windows->shared_layout.total, windows->slabs, windows->shared_layout,
                 windows->list.as<const StagedItem>(), windows->staged, windows->terms, resident_data.terms_begin(),
-                resident_data.count, a.values.as<U>(), op.conjugated, x.as<V>(), Block<Product<U, V>>(y), update);
+                resident_data.count, a.values.as<U>(), op.conjugated, Block<const V>(x), Block<Product<U, V>>(y),
+                groups, update);
   return true;
 }
 

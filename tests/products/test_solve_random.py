@@ -39,7 +39,7 @@ def systems(draw):
             dense[draw(st.integers(0, n - 1))] = 0
     if draw(st.integers(0, 4)) == 0:
         dense *= 10.0 ** rng.uniform(-8, 8, (n, 1))
-    dense *= 10.0 ** draw(st.sampled_from([0, 0, -30, 30]))
+    dense *= 10.0 ** draw(st.sampled_from([0, 0, -25, 25]))
     dtype = draw(st.sampled_from(["float32", "float64", "complex64", "complex128"]))
     if dtype[0] == "c" and draw(st.booleans()):
         dense = dense * np.exp(1j * rng.uniform(0, 7, dense.shape))

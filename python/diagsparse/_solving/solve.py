@@ -166,7 +166,7 @@ def solve(
             errors.backward, errors.residuals, found.steps, ready - began, time.perf_counter() - ready,
         )  # fmt: skip
         return (x, result) if report else x
-    if failed.keys() == no_memory.keys():
+    if no_memory and failed.keys() == no_memory.keys():
         raise next(iter(no_memory.values()))
     raise np.linalg.LinAlgError("solve: " + "; ".join(f"{name}: {why}" for name, why in failed.items()))
 

@@ -22,15 +22,13 @@ from ._matrix.operands import is_sparse
 from ._matrix.registry import COMMON, FORMATS, format_named, storing_16_bits
 from ._matrix.sparse_array import SparseArray
 from ._matrix.summary import has_full_diagonals
-from ._products.batches import batch_array
-from ._products.interleaved import interleaved_batch
+from ._products.batch import Batch
 from ._solving.ranking import MethodCandidate
 from ._solving.recommendation import MethodRecommendation, recommended
 from ._study.titles import TITLES
 
 __all__ = ["MethodCandidate", "MethodRecommendation", "Recommendation", "array", "recommend"]
 
-_BATCHES = (batch_array, interleaved_batch)
 OPS = tuple(TITLES)  #: the operations that formats are recommended for
 _PRODUCTS, _LAST = 1000, 1 << 53
 _FEW = 10_000  # nonzeros; with fewer, a product is so short that the choice takes longer than it could save
@@ -149,10 +147,10 @@ def recommend(
                    "reorder": reorder, "max_bytes": max_bytes is not None}  # fmt: skip
         if given_options := [name for name, given in options.items() if given]:
             raise ValueError(f'recommend: {", ".join(given_options)}: only for products, not for op="solve"')
-        A = A if isinstance(A, _BATCHES) else given_matrix(A, "recommend")
+        A = A if isinstance(A, Batch) else given_matrix(A, "recommend")
         _check_op(op, A, "recommend")
         return recommended(A.to(get_backend(device, A._backend).name))
-    if isinstance(A, _BATCHES):
+    if isinstance(A, Batch):
         raise TypeError(f'recommend: A is {A!r}; formats are for a matrix, such as A[0], and op="solve" for batches')
     names = _formats(formats)
     count = _count(products)

@@ -14,8 +14,8 @@ from .._matrix.sparse_array import SparseArray
 from .batches import batch_array
 
 
-def on_the_diagonal(batch: batch_array, who: str) -> SparseArray:
-    """Return the block diagonal matrix of the members of a batch, in dia."""
+def on_the_diagonal(batch: Any, who: str) -> SparseArray:
+    """Return the block diagonal matrix of the members of a `batch_array`, in dia."""
     n, count, backend, dtype = batch.shape[1], batch.count, batch._backend, batch.dtype
     rows, order = batch._matrix.values, count * n
     starts = diagonal_starts(batch) if order else {}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .._arrays import streams
 from .._backends import memory
-from .._backends.arguments import integer
 from .._backends.backend import CPU, Backend, get_backend
 from .._backends.types import product_dtypes
 from .._matrix import devices
@@ -19,11 +17,12 @@ from .._matrix.operands import check_same_device, is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_values, batch_vectors, plans
+from .batch import Batch
 
 _WHO = "batch_array"
 
 
-class batch_array:
+class batch_array(Batch):
     """Diagonal matrices with the same shape, format and offsets, but different values.
 
     Parameters
@@ -62,12 +61,9 @@ class batch_array:
     array([ 500., -400.,  100.])
     """
 
-    __array_ufunc__ = None  # NumPy defers `x @ b` to us
-    _interleaved = False  # whether rows of vectors belong to members, not columns
+    _interleaved = False
 
-    _matrix: Any  # the C++ matrix of all members: its values have a row for each of them
-    _all: SparseArray  # the same as a `SparseArray`, for layout, dtype and device
-    count: int  #: the number of members
+    _matrix: Any  # the C++ matrix of `_all`, whose values have a row for each member
 
     def __init__(self, values: Any, like: SparseArray | None = None) -> None:
         stacked, first = batch_values.stacked(values) if like is None else (batch_values.shared(values, like), like)
@@ -91,16 +87,6 @@ class batch_array:
         return self._all.shape
 
     @property
-    def dtype(self) -> np.dtype:
-        """Type of the values."""
-        return self._all.dtype
-
-    @property
-    def format(self) -> str:
-        """Format of the members."""
-        return self._all.format
-
-    @property
     def offsets(self) -> np.ndarray:
         """The offsets of the stored diagonals, as `A.offsets`."""
         return self._all.offsets
@@ -110,51 +96,10 @@ class batch_array:
         """The values of all members, ``(count, ...)``, not copied; writing to them changes the matrices."""
         return self._matrix.values.reshape((self.count, *self._core.member_shape(self._matrix)))
 
-    @property
-    def device(self) -> str:
-        """The device of the values: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
-        return self._all.device
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all values and of the common layout."""
-        return self._matrix.nbytes
-
-    @property
-    def _backend(self) -> Backend:
-        return self._all._backend
-
-    @property
-    def _core(self) -> Any:
-        return self._all._core
-
-    def __eq__(self, other: Any) -> Any:
-        """Raise TypeError: compare the values instead."""
-        if isinstance(other, (batch_array, SparseArray)):
-            raise TypeError(f"{_WHO}: == of batches is not defined; use b.values == c.values")
-        return NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # as of matrices
-
     # ---- members ----------------------------------------------------------------------------------
-    def __len__(self) -> int:
-        return self.count
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        raise TypeError(
-            f"{self!r} holds sparse matrices, and NumPy wants an array; write np.stack([A.toarray() for A in batch]), "
-            "or batch.values for what they store"
-        )
-
-    def __getitem__(self, i: Any) -> SparseArray:
-        """Return member `i` as a matrix that shares its values."""
-        at = integer(i, f"{_WHO}: index")
-        if not -self.count <= at < self.count:
-            raise IndexError(f"{_WHO}: index {at}, but there are {self.count} members")
-        return SparseArray._wrap(self._core.member(self._matrix, at % self.count))
-
-    def __iter__(self) -> Iterator[SparseArray]:
-        return (self[i] for i in range(self.count))
+    def _member(self, i: int) -> SparseArray:
+        """Return a matrix that shares the values of a member."""
+        return SparseArray._wrap(self._core.member(self._matrix, i))
 
     def to(self, device: str) -> batch_array:
         """Return the batch on a device: itself if it is there already, else a copy."""
@@ -171,12 +116,6 @@ class batch_array:
         """Return an independent batch."""
         return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
 
-    def __copy__(self) -> batch_array:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> batch_array:
-        return self.copy()
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self._backend.host(self._matrix.values), self._like)
 
@@ -190,9 +129,6 @@ class batch_array:
     def __repr__(self) -> str:
         what = f"{self.count} {display.operand(self._all)}: {display.diagonals(self.offsets)}"
         return f"<{_WHO} of {what}, {memory.human(self.nbytes)}, {self.device}>"
-
-    def _repr_html_(self) -> str:
-        return display.batch_html(self)
 
     # ---- products ---------------------------------------------------------------------------------
     def matvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:

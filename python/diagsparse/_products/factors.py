@@ -19,8 +19,7 @@ from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import host_factors
-from .batches import batch_array
-from .interleaved import interleaved_batch
+from .batch import Batch
 from .method_choice import checked_method, reach
 from .named_errors import named_errors, shift
 
@@ -240,7 +239,7 @@ def require_dense(b: Any) -> None:
     """Raise TypeError if right-hand sides are sparse."""
     if sp.issparse(b):
         raise TypeError(f"solve: b is a sparse {type(b).__name__}; write b.toarray()")
-    if isinstance(b, (batch_array, interleaved_batch)):
+    if isinstance(b, Batch):
         raise TypeError("solve: b is a batch of matrices, expected an array")
 
 

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .._backends import memory
-from .._backends.arguments import integer
-from .._backends.backend import CPU, Backend
+from .._backends.backend import CPU
 from .._matrix.base import CONJUGATED, TRANSPOSED
 from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_matrix, batch_values, batch_vectors
+from .batch import Batch
 from .batches import batch_array
 
 _WHO = "interleaved_batch"
 
 
-class interleaved_batch:
+class interleaved_batch(Batch):
     """Diagonal matrices with the same layout interleaved with each other, as in cuSPARSE's interleaved batches.
 
     Everything about a member is in the last axis: values have the shape ``(*like.values.shape, count)``, vectors and
@@ -72,9 +71,7 @@ class interleaved_batch:
            [1.5 , 0.15]])
     """
 
-    __array_ufunc__ = None  # NumPy defers `x @ b` to us
     _interleaved = True
-    __hash__ = None  # type: ignore[assignment]  # as of matrices
 
     def __init__(self, values: Any, like: SparseArray | None = None) -> None:
         if like is None:
@@ -101,16 +98,6 @@ class interleaved_batch:
         return self
 
     @property
-    def dtype(self) -> np.dtype:
-        """Type of the values."""
-        return self._all.dtype
-
-    @property
-    def format(self) -> str:
-        """Format of the members."""
-        return self._all.format
-
-    @property
     def offsets(self) -> np.ndarray:
         """The offsets of the stored diagonals, as `A.offsets`."""
         return self._all.offsets // self.count
@@ -121,32 +108,9 @@ class interleaved_batch:
         values = self._all._matrix.values
         return values.reshape((*values.shape[:-1], values.shape[-1] // self.count, self.count))
 
-    @property
-    def device(self) -> str:
-        """The device of the values: ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ..."""
-        return self._all.device
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all values and of the common layout."""
-        return self._all.nbytes
-
-    @property
-    def _backend(self) -> Backend:
-        return self._all._backend
-
-    def __len__(self) -> int:
-        return self.count
-
-    def __getitem__(self, i: Any) -> SparseArray:
-        """Return a copy of member `i`."""
-        at = integer(i, f"{_WHO}: index")
-        if not -self.count <= at < self.count:
-            raise IndexError(f"{_WHO}: index {at}, but there are {self.count} members")
-        return self._part(at % self.count, 1)[0]
-
-    def __iter__(self) -> Iterator[SparseArray]:
-        return (self[i] for i in range(self.count))
+    def _member(self, i: int) -> SparseArray:
+        """Return a copy of a member."""
+        return self._part(i, 1)[0]
 
     def _part(self, first: int, count: int) -> batch_array:
         """Return copies of some members, one after the other."""
@@ -175,30 +139,12 @@ class interleaved_batch:
         """Return an independent batch."""
         return self._wrap(self._all.copy(), self.count)
 
-    def __copy__(self) -> interleaved_batch:
-        return self.copy()
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> interleaved_batch:
-        return self.copy()
-
     def __reduce__(self) -> tuple[Any, ...]:
         return self._wrap, (self._all, self.count)
-
-    def __eq__(self, other: Any) -> Any:
-        """Raise TypeError: compare the values instead."""
-        if isinstance(other, (interleaved_batch, batch_array, SparseArray)):
-            raise TypeError(f"{_WHO}: == of batches is not defined; use b.values == c.values")
-        return NotImplemented
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        raise TypeError(f"{self!r} holds sparse matrices, and NumPy wants an array; write batch.values")
 
     def __repr__(self) -> str:
         what = f"{self.count} {display.operand(self._like)}: {display.diagonals(self.offsets)}"
         return f"<{_WHO} of {what}, {memory.human(self.nbytes)}, {self.device}>"
-
-    def _repr_html_(self) -> str:
-        return display.batch_html(self)
 
     # ---- products ---------------------------------------------------------------------------------
     def matvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
@@ -213,7 +159,7 @@ class interleaved_batch:
         return batch_vectors.product(self, TRANSPOSED | CONJUGATED, x, out, alpha, beta, "rmatvec", stream)
 
     def __matmul__(self, x: Any) -> Any:
-        if isinstance(x, (interleaved_batch, batch_array)) or is_sparse(x):
+        if isinstance(x, Batch) or is_sparse(x):
             raise TypeError(f"matmul: {self!r} is interleaved; matrices are multiplied by batch.contiguous()")
         return NotImplemented if is_scalar(x) else self.matvec(x)
 

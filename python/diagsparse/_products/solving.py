@@ -9,6 +9,7 @@ import numpy as np
 from .._matrix.convert import unpacked
 from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import require_sparse
+from .batch import Batch
 from .batch_factors import BatchFactorization, InterleavedFactorization
 from .batches import batch_array
 from .cholesky import CholeskyFactorization
@@ -85,7 +86,7 @@ def factors(
     A: Any, sigma: complex, method: str | None, once: bool, who: str = "factorized"
 ) -> Factorization | BatchFactorization:
     """Return what `factorized` does; for a single solve, `once`, without a copy of A where that is possible."""
-    a = A if isinstance(A, (batch_array, interleaved_batch)) else require_sparse(A, who, "A")
+    a: Any = A if isinstance(A, Batch) else require_sparse(A, who, "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"{who}: A is {a!r}; expected a square matrix")
     if not is_scalar(sigma) or not _fits(sigma, a.dtype):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from .._backends.backend import CPU
 from .._products import method_choice
 from .._products.batch_matrix import on_the_diagonal
-from .._products.batches import batch_array
-from .._products.interleaved import interleaved_batch
 from .problem import Problem
 
 
@@ -17,15 +16,15 @@ class BatchProblem(Problem):
 
     grid = None  # grids are for multigrid, which solves single matrices
 
-    def __init__(self, batch: batch_array | interleaved_batch) -> None:
-        rows = batch.contiguous() if isinstance(batch, interleaved_batch) else batch
+    def __init__(self, batch: Any) -> None:
+        rows = batch.contiguous() if batch._interleaved else batch
         super().__init__(on_the_diagonal(rows, "recommend"))
         self.members, self._batch = batch.count, batch
 
     @cached_property
     def direct(self) -> str:
         """The method of `factorized`."""
-        if isinstance(self._batch, interleaved_batch) and self._batch._backend is not CPU:
+        if self._batch._interleaved and self._batch._backend is not CPU:
             from .._products.device_batches import interleaved_method  # imported at its first use
 
             if found := interleaved_method(self._batch, None):

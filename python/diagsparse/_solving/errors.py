@@ -13,9 +13,8 @@ from .._arrays import owners
 from .._backends.backend import CPU
 from .._backends.types import widened
 from .._matrix.sparse_array import SparseArray
+from .._products.batch import Batch
 from .._products.batch_matrix import on_the_diagonal
-from .._products.batches import batch_array
-from .._products.interleaved import interleaved_batch
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,9 @@ class Errors:
 class System:
     """A matrix, or all members of a batch, as the factor of products ``A x`` and of norms."""
 
-    def __init__(self, A: SparseArray | batch_array | interleaved_batch, owner: type[owners.AnyLibrary] | None) -> None:
-        self.A, self._axis = A, 1 if isinstance(A, batch_array) else 0
+    def __init__(self, A: SparseArray | Batch, owner: type[owners.AnyLibrary] | None) -> None:
+        self.A: Any = A
+        self._axis = int(isinstance(A, Batch) and not A._interleaved)  # of a member's right-hand side
         self._owner = owner  # the library of the right-hand sides
 
     @cached_property
@@ -53,12 +53,9 @@ class System:
     @cached_property
     def row_sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The smallest and the largest sum of absolute values of a row: of the matrix, or of each member."""
-        whole: Any = self.A
-        count, axis = 1, 1
-        if isinstance(self.A, batch_array):
-            whole, count = on_the_diagonal(self.A, "solve"), self.A.count
-        elif isinstance(self.A, interleaved_batch):
-            whole, count, axis = self.A._all, self.A.count, 0
+        whole, count, axis = self.A, 1, self._axis
+        if isinstance(self.A, Batch):
+            whole, count = self.A._all if self.A._interleaved else on_the_diagonal(self.A, "solve"), self.A.count
         if not whole.shape[0]:
             return np.zeros(count), np.zeros(count)
         sums = whole._format.absolute_sums(whole, 1) if whole._backend is CPU else self._sums_on_device(whole)

@@ -7,8 +7,7 @@ from typing import Any
 
 from .._backends.memory import human
 from .._matrix.sparse_array import SparseArray
-from .._products.batches import batch_array
-from .._products.interleaved import interleaved_batch
+from .._products.batch import Batch
 from .._show import columns, display
 from .batch_problem import BatchProblem
 from .methods import rounded
@@ -103,9 +102,9 @@ class MethodRecommendation:
         return [self.advice, *(f"Left out: {name}: {why}" for name, why in self.left_out.items())]
 
 
-def recommended(A: SparseArray | batch_array | interleaved_batch) -> MethodRecommendation:
+def recommended(A: SparseArray | Batch) -> MethodRecommendation:
     """Return the ranking of the methods for a square matrix, or for all members of a batch, on its device."""
-    problem = BatchProblem(A) if isinstance(A, (batch_array, interleaved_batch)) else Problem(A)
+    problem = BatchProblem(A) if isinstance(A, Batch) else Problem(A)
     ranking = Ranking(problem)
     candidates = [ranking.candidate(method) for method in ranking.order]
     return MethodRecommendation(

@@ -21,6 +21,7 @@ from .._backends.types import widened
 from .._matrix.builders import diags
 from .._matrix.construct import array
 from .._matrix.convert import convert
+from .._products.batch import Batch
 from .._products.batch_matrix import diagonal_starts, on_the_diagonal
 from .._products.batches import batch_array
 from .._products.interleaved import interleaved_batch
@@ -56,7 +57,7 @@ def equilibrated(given: Equation) -> Equation:
     owner = owners.owner_of(given.b)
     if not differ:
         return given
-    if isinstance(A, (batch_array, interleaved_batch)):
+    if isinstance(A, Batch):
         return given if owner is owners.AnyLibrary else _scaled_members(given, owner)
     memory.require_free(_BYTES * A.nnz, "solve: scaling rows of different size")
     dtype = np.finfo(widened(A.dtype)).dtype
@@ -112,11 +113,11 @@ def _scaled_members(given: Equation, owner: type[owners.AnyLibrary] | None) -> E
     """Return the equation of a batch whose rows are scaled on the host."""
     A: Any = given.system.A
     members, backend = A.to("cpu"), A._backend
-    members = members.contiguous() if isinstance(members, interleaved_batch) else members
+    members = members.contiguous() if A._interleaved else members
     scales = _scales_of_rows(members)
     scaled: Any = _scaled_batch(members, scales)
     factors = scales if owner is None else owner.to_library(backend, backend.core.from_host(scales, backend.index))
-    if isinstance(A, interleaved_batch):
+    if A._interleaved:
         return Equation(System(interleaved_batch(scaled).to(A.device), owner), (given.b.T * factors).T)
     return Equation(System(scaled.to(A.device), owner), given.b * factors)
 

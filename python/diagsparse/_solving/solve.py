@@ -15,8 +15,7 @@ from .._arrays import owners
 from .._arrays.host_dense import as_numpy
 from .._matrix.operands import require_sparse
 from .._products import factors
-from .._products.batches import batch_array
-from .._products.interleaved import interleaved_batch
+from .._products.batch import Batch
 from .errors import Errors, System, can_be_refined
 from .methods import FACTORIZED, METHODS, Method, Solver, Unsolvable, names
 from .problem import Problem
@@ -28,7 +27,6 @@ _GOAL, _LIMIT = 4, 1000  # backward errors without tol=, in units of eps: aimed 
 _FIRST = 1e-4  # fraction to which an iteration first reduces the residual
 _SMALLEST, _LARGEST = 1e-6, 0.1  # limits of this fraction when the residual is solved for
 _REFINEMENTS = 10
-_BATCHES = (batch_array, interleaved_batch)
 _SINGULAR = 0.01  # least |A| |x| eps / |b|, and relative residual, of a solution without correct digits
 _DOUBTED = 1e-8  # the same for a matrix with which another method found a pivot that is zero
 _SMALL = 1000  # rows up to which orthogonal factors are tried for such a matrix
@@ -117,7 +115,7 @@ def solve(
     ('multigrid', True)
     """
     began = time.perf_counter()
-    a = A if isinstance(A, _BATCHES) else require_sparse(A, "solve", "A")
+    a = A if isinstance(A, Batch) else require_sparse(A, "solve", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"solve: A is {a!r}; expected a square matrix")
     if tol is not None and not (isinstance(tol, (int, float, np.number)) and 0 < tol < np.inf):
@@ -187,8 +185,8 @@ def _right_sides(a: Any, b: Any) -> Any:
     if owners.owner_of(b) is None:
         b = as_numpy(b, "solve")
         factors.require_numbers(b.dtype)
-    if isinstance(a, _BATCHES):
-        factors.require_rows_of_batch(a, b.shape, isinstance(a, interleaved_batch))
+    if isinstance(a, Batch):
+        factors.require_rows_of_batch(a, b.shape, a._interleaved)
     elif len(b.shape) not in (1, 2) or b.shape[0] != a.shape[0]:
         raise ValueError(f"solve: b has shape {tuple(b.shape)}, but A is {a.shape[0]} x {a.shape[1]}")
     return b
@@ -199,10 +197,10 @@ def _choices(a: Any, method: str | None) -> Iterator[tuple[Method, str]]:
     if method is not None:
         if method not in (known := names(a.device)):
             raise ValueError(f"solve: no method {method!r} on {a.device}; expected {', '.join(known)}")
-        if isinstance(a, _BATCHES) and not METHODS[method].direct:
+        if isinstance(a, Batch) and not METHODS[method].direct:
             raise ValueError(f"solve: method {method!r} is for a single matrix, and A is a batch")
         yield METHODS[method], "It was asked for."
-    elif isinstance(a, _BATCHES):
+    elif isinstance(a, Batch):
         yield FACTORIZED, "The members of a batch are factored as one block diagonal matrix."
     else:
         problem = Problem(a)

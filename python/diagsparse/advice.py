@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, Literal, overload
 
 from ._advice import variants
+from ._advice.arguments import OPS, check_op, format_names, product_count
 from ._advice.candidates import Candidates, as_csr, given_matrix, seconds_to_csr
 from ._advice.machine import machine
 from ._advice.ranking import fitting_layouts, ranked_layouts, with_current
@@ -25,12 +25,10 @@ from ._matrix.summary import has_full_diagonals
 from ._products.batch import Batch
 from ._solving.ranking import MethodCandidate
 from ._solving.recommendation import MethodRecommendation, recommended
-from ._study.titles import TITLES
 
 __all__ = ["MethodCandidate", "MethodRecommendation", "Recommendation", "array", "recommend"]
 
-OPS = tuple(TITLES)  #: the operations that formats are recommended for
-_PRODUCTS, _LAST = 1000, 1 << 53
+_PRODUCTS = 1000
 _FEW = 10_000  # nonzeros; with fewer, a product is so short that the choice takes longer than it could save
 
 
@@ -148,15 +146,15 @@ def recommend(
         if given_options := [name for name, given in options.items() if given]:
             raise ValueError(f'recommend: {", ".join(given_options)}: only for products, not for op="solve"')
         A = A if isinstance(A, Batch) else given_matrix(A, "recommend")
-        _check_op(op, A, "recommend")
+        check_op(op, A, "recommend")
         return recommended(A.to(get_backend(device, A._backend).name))
     if isinstance(A, Batch):
         raise TypeError(f'recommend: A is {A!r}; formats are for a matrix, such as A[0], and op="solve" for batches')
-    names = _formats(formats)
-    count = _count(products)
+    names = format_names(formats)
+    count = product_count(products)
     limit = None if max_bytes is None else memory.checked_limit(max_bytes, "recommend")
     given = given_matrix(A, "recommend")
-    _check_op(op, given, "recommend")
+    check_op(op, given, "recommend")
     if op == "matmul" and (narrow or reorder):
         which = "narrow" if narrow else "reorder"
         raise ValueError(f"recommend: {which}=True is for products with vectors; it would change the matrix C = A A")
@@ -234,7 +232,7 @@ def array(
     Notes
     -----
     Without a format nothing is timed, so the same matrix always gets the same layout. The call takes as long as
-    `recommend` and the conversion, but only some 0.05 ms if there are few nonzeros. A matrix that cannot be converted
+    `recommend` and the conversion, and very little if there are few nonzeros. A matrix that cannot be converted
     to csr stays as it is, and so does a matrix of diagsparse with 16-bit values.
 
     Examples
@@ -251,7 +249,8 @@ def array(
     >>> ds.array(ds.gallery.arrow(1000, seed=0), "sell", sigma=64).format
     'sell'
     """
-    _check_op(op, None, "array")
+    if op not in OPS:
+        check_op(op, None, "array")  # raises
     if format is not None:
         return format_named(format).array(arg, dtype=dtype, device=device, **layout)
     if layout:
@@ -264,7 +263,7 @@ def array(
         raise TypeError(f"array: dtype {name} needs a format= that supports 16-bit floats: {storing}")
     else:
         given = first_format(arg).array(arg, dtype=dtype, device=device)
-    _check_op(op, given, "array")
+    check_op(op, given, "array")
     if not ours and given.nnz < _FEW:
         return _by_rule(given)
     where = get_backend(device, given._backend)
@@ -276,8 +275,7 @@ def array(
     layouts = with_current(current, fitting)
     if not layouts:  # nothing fits in addition to the csr matrix
         return csr
-    built = ranked_layouts(layouts, current, _PRODUCTS)[0].build(csr)
-    assert isinstance(built, SparseArray)  # no other order was requested
+    built: SparseArray = ranked_layouts(layouts, current, _PRODUCTS)[0].build(csr)
     return built
 
 
@@ -300,35 +298,3 @@ def _in_csr(given: SparseArray, where: Backend) -> SparseArray | None:
         return as_csr(given, where, "array")
     except MemoryError:
         return None
-
-
-def _check_op(op: Any, A: SparseArray | None, who: str) -> None:
-    """Raise ValueError for an unknown operation, or one that is impossible for A."""
-    known = (*OPS, "solve") if who == "recommend" else OPS
-    if op not in known:
-        raise ValueError(f"{who}: op={op!r}: expected {' or '.join(map(repr, known))}")
-    if op == "solve" and A is not None and A.shape[0] != A.shape[1]:
-        raise ValueError(f'{who}: op="solve" expects a square matrix, got {A.shape[0]} x {A.shape[1]}')
-    if op == "matmul" and A is not None and A.shape[0] != A.shape[1]:
-        raise ValueError(
-            f'{who}: op="matmul" multiplies A by itself: expected a square matrix, got {A.shape[0]} x {A.shape[1]}'
-        )
-
-
-def _formats(given: Sequence[str] | None) -> list[str]:
-    if given is not None and not isinstance(given, str | Sequence):
-        raise TypeError(f"recommend: formats={given!r}: expected a list of format names")
-    names = [given] if isinstance(given, str) else list(FORMATS) if given is None else list(dict.fromkeys(given))
-    if not names:
-        raise ValueError("recommend: formats=[]: expected at least one name, or None for all")
-    for name in names:
-        format_named(name)
-    return names
-
-
-def _count(products: Any) -> int:
-    if not isinstance(products, Integral) or isinstance(products, bool):
-        raise TypeError(f"recommend: products={products!r}: expected a whole number")
-    if not 1 <= int(products) <= _LAST:
-        raise ValueError(f"recommend: products={products}: expected 1 to 2^53")
-    return int(products)

@@ -7,7 +7,7 @@ import pytest
 from cases import NO_CUDA
 
 import diagsparse as ds
-from diagsparse._backends import backend, modules
+from diagsparse._backends import backend, modules, native_objects
 
 pytestmark = pytest.mark.quick
 
@@ -51,7 +51,7 @@ def test_the_protocol_is_that_of_the_module(name, protocol):
     assert public(module) == declared(protocol)
     for kind in ("Matrix", "Plan", "Grid", "HostTriangle", "Triangle", "DeviceArray"):
         if hasattr(module, kind):
-            assert public(getattr(module, kind)) == declared(getattr(modules, kind)), kind
+            assert public(getattr(module, kind)) == declared(getattr(native_objects, kind)), kind
     for function in public(protocol):
         counted = arguments(getattr(module, function))
         if counted is not None and callable(getattr(protocol, function)):

@@ -1,4 +1,4 @@
-"""The interfaces of the two compiled modules as protocols: the common part, and what only one of them has.
+"""The functions of the two compiled modules as protocols: the common ones, and those that only one of them has.
 
 ``tests/package/test_stubs.py`` compares both modules with this file.
 """
@@ -6,124 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, overload
+from typing import Any, Protocol
 
 import numpy as np
 
-
-class DeviceArray(Protocol):
-    """An array on a GPU."""
-
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: np.dtype[Any]
-    ndim: int
-    size: int
-    itemsize: int
-    nbytes: int
-    device: int
-    ptr: int
-    T: DeviceArray
-    __cuda_array_interface__: dict[str, Any]
-
-    def __dlpack__(self, stream: int | None = None, **options: Any) -> Any: ...
-    def __dlpack_device__(self) -> tuple[int, int]: ...
-    def get(self) -> np.ndarray: ...
-    def set(self, values: np.ndarray) -> None: ...
-    def assign(self, source: DeviceArray) -> None: ...
-    def fill(self, value: complex) -> None: ...
-    def copy(self) -> DeviceArray: ...
-    def astype(self, dtype: Any) -> DeviceArray: ...
-    def conj(self) -> DeviceArray: ...
-    def any(self) -> bool: ...
-    def ravel(self) -> DeviceArray: ...
-    def reshape(self, shape: Sequence[int]) -> DeviceArray: ...
-    def __getitem__(self, which: slice) -> DeviceArray: ...
-    def __len__(self) -> int: ...
-    def __neg__(self) -> DeviceArray: ...
-    def __abs__(self) -> DeviceArray: ...
-    def __mul__(self, factor: complex) -> DeviceArray: ...
-    def __rmul__(self, factor: complex) -> DeviceArray: ...
-    def __truediv__(self, divisor: complex) -> DeviceArray: ...
-    def __pow__(self, power: float) -> DeviceArray: ...
-
-
-Array = Any  # a NumPy array on the CPU, a `DeviceArray` on a GPU
-
-
-class Matrix(Protocol):
-    """A matrix of any format: its values, and its structure."""
-
-    format: str
-    rows: int
-    cols: int
-    dtype: np.dtype[Any]
-    description: tuple[str, np.dtype[Any], int, int, bool, int]
-    stored: int
-    diagonals: int
-    strips: int
-    symmetry: int
-    period: int
-    palette: bool
-    nbytes: int
-    device: int
-    values: Array
-    stored_values: Array
-    sealed: bool
-    as_made: Matrix
-    exporter: Any
-
-    def export_by(self, exporter: Any) -> Any: ...
-    def drop_exporter(self, exporter: Any) -> None: ...
-    def children(self) -> list[Matrix]: ...
-    def parts(self) -> dict[str, Array]: ...
-    def spans(self, op: int) -> np.ndarray: ...
-    def with_values(self, values: Array) -> Matrix: ...
-    def with_members(self, values: Array) -> Matrix: ...
-    def dual(self) -> Matrix: ...
-
-
-class Plan(Protocol):
-    """A planned product."""
-
-    format: str
-    kernel: str
-    rows: int
-    cols: int
-    stored: int
-    work: int
-    nbytes: int
-    workspace_nbytes: int
-    offsets: list[int]
-    both_orders: bool
-    device: int
-    hermitian: bool
-    stages: list[str]
-
-    def result(self, dtype: str) -> Matrix: ...
-    def check_into(self, a: Matrix, b: Matrix, out: Matrix) -> None: ...
-    def run(self, a: Matrix, b: Matrix, alpha: complex = 1.0) -> Matrix: ...
-    def run_stage(self, stage: int, a: Matrix, b: Matrix, out: Matrix, /) -> None: ...
-    @overload
-    def run_into(self, a: Matrix, b: Matrix, out: Matrix, /) -> None: ...
-    @overload
-    def run_into(self, a: Matrix, b: Matrix, out: Matrix, alpha: complex, beta: complex, /) -> None: ...
-
-
-class Triangle(Protocol):
-    """A triangle of a matrix, analyzed for solving."""
-
-    order: str
-    nbytes: int
-
-    def solve(self, x: Array) -> None: ...
-
-
-class HostTriangle(Triangle, Protocol):
-    """A triangle on the CPU."""
-
-    singular: int
-    finite: bool
+from .native_objects import Array, Grid, HostTriangle, Matrix, Plan, Triangle
 
 
 class Core(Protocol):
@@ -195,41 +82,6 @@ class Core(Protocol):
     def batch_result(self, plan: Plan, count: int, dtype: str) -> Matrix: ...
     def batch_matmul(self, plan: Plan, a: Matrix, b: Matrix, out: Matrix) -> None: ...
     def kernels(self, format: str, dtype: str | None = None) -> dict[str, list[str]]: ...
-
-
-class Grid(Protocol):
-    """A level of multigrid; its arrays have one value for each point, those of the next level one for each of its.
-
-    On a GPU, `descend`, `ascend` and `smooth_lines` need temporary memory, too.
-    """
-
-    size: tuple[int, int, int]
-    periodic: tuple[bool, bool, bool]
-    coarsened: tuple[bool, bool, bool]
-    steps: list[tuple[int, int, int]]
-    coarse_size: tuple[int, int, int]
-    coarse_steps: list[tuple[int, int, int]]
-    targets: list[tuple[int, int, int]]
-
-    def place(self, offset: int, diagonal: Array, a: Array) -> tuple[bool, tuple[bool, bool, bool]]: ...
-    def definite(self, a: Array, tolerance: float) -> tuple[bool, bool]: ...
-    def statistics(self, a: Array) -> dict[str, Any]: ...
-    def rounded(self, a: Array, result: Array) -> None: ...
-    def interpolation(self, a: Array, weights: Array) -> None: ...
-    def galerkin(self, a: Array, w: Array, coarse: Array) -> None: ...
-    def descend(
-        self, a: Array, w: Array, a1: float, a2: float, b: Array, x: Array, coarse: Array, *work: Array
-    ) -> None: ...
-    def ascend(
-        self, a: Array, w: Array, a1: float, a2: float, b: Array, x: Array, e: Array, out: Array, *work: Array
-    ) -> None: ...
-    def residual(self, a: Array, b: Array, x: Array, r: Array) -> None: ...
-    def pivots(self, axis: int, a: Array, inverse: Array) -> None: ...
-    def smooth_lines(
-        self, axis: int, a: Array, inverse: Array, omega: float, r: Array, x: Array, *work: Array
-    ) -> None: ...
-    def restricted(self, w: Array, r: Array, coarse: Array) -> None: ...
-    def corrected(self, w: Array, x: Array, e: Array, out: Array) -> None: ...
 
 
 class CpuCore(Core, Protocol):

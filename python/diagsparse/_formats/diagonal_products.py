@@ -6,7 +6,7 @@ from typing import Any
 
 from .._backends import memory
 from .._backends.backend import CPU
-from .._backends.modules import Matrix
+from .._backends.native_objects import Matrix
 from .._matrix.convert import convert
 from .._matrix.registry import COMMON
 from .._matrix.request import Request, Sum

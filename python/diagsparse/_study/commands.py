@@ -11,13 +11,14 @@ from pathlib import Path
 import click
 
 from .. import gallery
+from .._advice.arguments import OPS
 from .._backends.memory import human
 from .._matrix.registry import FORMATS
 from .._show import columns
 from .._show.config import config
 from .._show.terminal import Terminal, json_writer
 from .._version import __version__
-from ..advice import OPS, recommend
+from ..advice import recommend
 from ..compare import compare
 from ..io import read_floats, write
 from ..structure import Structure, analyze

@@ -6,7 +6,7 @@
 // Most diagonals have one value, so a mask is all that is read of them. There are two kernels for these diagonals:
 //
 // `sum_bits`: a warp processes a block of 32 rows. Each lane loads the mask of a diagonal. The warp transposes these 32
-//     words, so that each lane has the diagonals of its row as bits, and walks those that are set.
+//     words, so that each lane has the diagonals of its row as bits, and processes those that are set.
 // `sum_tall`: a warp processes four blocks. Each lane loads the four masks of a diagonal. Diagonals that have all of
 //     these rows are listed apart, because they need no masks; then each lane processes four rows, 32 apart.
 //

@@ -22,6 +22,7 @@ _LARGE = 10**6
 _MOST_INVERTED = 2000  # points of a grid that cannot be coarsened further
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
 _LISTED = 14 * 24  # bytes for each point of an axis: 27 entries of 24 bytes for every second one
+_MARGIN_LINES, _MARGIN_WIDTH = 16, 167  # of zeros around the grid of a `PlaneLevel`, at most
 _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, where the sums of rows give a larger one
 
 
@@ -102,9 +103,20 @@ def forecast(finest: Coefficients, backend: Backend, axes: int, dtype: Any, line
     others = size * (3**axes + weights + 3 + vectors + (visits > 1)) / (fewer - 1)
     zeros = 8 * steps if steps > len(finest.steps) else 0
     product = points * (8 * (weights + coarse) + zeros)  # in float64
+    margins = _plane_margins(finest.size, size * (3**axes // 2 + 4 + weights + (visits > 1))) if plane else 0
     # On the CPU, the product of matrices has a list of the points of each axis.
     lists = _LISTED * sum(finest.size) if backend is CPU else 0
-    return int(max(product + lists, points * (first + others) + product * (1 + 1 / fewer)))
+    return int(max(product + lists, points * (first + others) + margins + product * (1 + 1 / fewer)))
+
+
+def _plane_margins(size: tuple[int, int, int], each: float) -> float:
+    """Return at most how many bytes the zeros around the grids of all levels need; `each`: bytes for each point."""
+    lines, width = size[0], size[2]
+    margins = 0.0
+    while lines * width > _SMALL:
+        margins += each * ((lines + _MARGIN_LINES) * (width + _MARGIN_WIDTH) - lines * width)
+        lines, width = (lines + 1) // 2, (width + 1) // 2
+    return margins
 
 
 def _require_small(size: tuple[int, int, int], backend: Backend) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .._arrays import owners
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 
 WITH_DIAGONALS = ("dia", "hm", "cdm", "csr", "csc")  #: formats whose diagonals are read as they are stored
+_RANDOM = 65537  # numbers that are generated on the host, a prime so that they do not repeat in step with a grid
 
 
 def filled(core: Any, like: Any, shape: tuple[int, ...], value: int) -> Any:
@@ -24,4 +28,19 @@ def by_rows(a: SparseArray, k: int, rows: int) -> Any:
     result = filled(a._core, diagonal, (rows,), int(k == 0))
     first = max(0, -k)
     result[first : first + diagonal.size].assign(diagonal)
+    return result
+
+
+def random_vector(a: SparseArray) -> Any:
+    """Return numbers between -1 and 1, one for each row and of the dtype of `a`: always the same."""
+    n, core, index = a.shape[0], a._core, a._backend.index
+    given = np.random.default_rng(0).uniform(-1, 1, min(n, _RANDOM)).astype(a.dtype)
+    numbers = core.from_host(given, index)
+    if n <= _RANDOM:
+        return numbers
+    times, rest = divmod(n, _RANDOM)
+    result = core.empty((n,), a.dtype.name, index)
+    repeated = owners.strided(core, numbers, (times, _RANDOM), (0, numbers.itemsize))
+    result[: n - rest].reshape((times, _RANDOM)).assign(repeated)
+    result[n - rest :].assign(numbers[:rest])
     return result

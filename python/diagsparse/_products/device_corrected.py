@@ -21,6 +21,7 @@ from .._matrix.norms import norm
 from .._matrix.sparse_array import SparseArray
 from .banded_sizes import MOST_REACH
 from .device_banded import banded
+from .device_bands import random_vector
 
 _MOST_RANK = 64  # rows or columns with entries outside of the band
 _MOST_ERROR = 64  # backward error of a random system, in units of the last place
@@ -122,12 +123,11 @@ def corrected(a: SparseArray, split: Split) -> tuple[Callable[[Any, Any], None],
 
 def _verify(a: SparseArray, solve: Callable[[Any, Any], None]) -> None:
     """Raise if the backward error of the solution of a random system is large."""
-    b = np.random.default_rng(0).uniform(-1, 1, a.shape[0]).astype(a.dtype)
-    x = a._core.from_host(b[np.newaxis], a._backend.index).T
+    b = random_vector(a)
+    host, x = b.get(), b.reshape((1, a.shape[0])).T
     solve(x, x)
-    flat = x.T.ravel()
     with np.errstate(all="ignore"):
-        off = abs((a @ flat).get() - b).max()
-        error = off / (norm(a, np.inf) * abs(flat.get()).max() + abs(b).max())
+        off = abs((a @ b).get() - host).max()
+        error = off / (norm(a, np.inf) * abs(b.get()).max() + abs(host).max())
     if not error <= _MOST_ERROR * np.finfo(a.dtype).eps:
         raise np.linalg.LinAlgError(f"the backward error of a solution is {error:.1g}")

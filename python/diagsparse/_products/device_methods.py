@@ -19,7 +19,7 @@ from .._matrix.sparse_array import SparseArray
 from . import device_banded, device_corners, device_corrected, device_members
 from .banded_sizes import MOST_REACH
 from .cudss import Cudss
-from .device_bands import WITH_DIAGONALS, by_rows, filled
+from .device_bands import WITH_DIAGONALS, by_rows, filled, random_vector
 from .triangles import Triangle
 
 _MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
@@ -251,8 +251,7 @@ def require_regular(a: SparseArray, solve: Solve, verify: str, members: int = 1,
     """
     if not verify:
         return
-    rng, core = np.random.default_rng(0), a._core
-    b = core.from_host(rng.uniform(-1, 1, a.shape[0]).astype(a.dtype), a._backend.index)
+    core, b = a._core, random_vector(a)
     if not b.size:
         return
     x = core.empty((b.size, 1), b.dtype.name, b.device, "F")

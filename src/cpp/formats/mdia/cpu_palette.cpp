@@ -1,7 +1,9 @@
 // Palettes of masked diagonals on the CPU.
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
-#include <set>
+#include <vector>
 
 #include "formats/mdia/cpu_masks.hpp"
 #include "formats/mdia/palette.hpp"
@@ -10,22 +12,38 @@ namespace diagsparse {
 
 namespace {
 
-// The different values of one diagonal, sorted; none if there are too many.
+// The different values of one diagonal, in the order of their first elements; none if there are too many.
 template <class Bits>
-struct Colors {
+class Colors {
+ public:
   std::vector<Bits> values;
   bool too_many = false;
-  Bits last{};  // most values repeat the one before
 
   void add(const Bits& value) {
-    if (too_many || (!values.empty() && value == last)) return;
-    last = value;
-    const auto at = std::ranges::lower_bound(values, value, [](const Bits& a, const Bits& b) { return a < b; });
-    if (at != values.end() && *at == value) return;
-    values.insert(at, value);
+    if (too_many || (!values.empty() && value == last_)) return;
+    last_ = value;
+    if (slots_.empty()) slots_.resize(kSlots);
+    std::size_t slot = slot_of(value);
+    for (; slots_[slot] != 0; slot = (slot + 1) % kSlots) {
+      if (values[slots_[slot] - 1] == value) return;
+    }
+    values.push_back(value);
+    slots_[slot] = static_cast<std::uint16_t>(values.size());
     too_many = static_cast<int64>(values.size()) > kMostColors;
-    if (too_many) values = {};
+    if (too_many) values = {}, slots_ = {};
   }
+
+ private:
+  static constexpr std::size_t kSlots = 1024;
+  static_assert(kSlots >= 2 * (kMostColors + 1));
+
+  static std::size_t slot_of(const Bits& value) {
+    std::uint64_t words[2] = {};
+    std::memcpy(words, &value, sizeof value);
+    return ((words[0] ^ std::rotl(words[1], 32)) * 0x9e3779b97f4a7c15U) >> 54;  // the upper 10 bits
+  }
+  Bits last_{};                       // most values repeat the one before
+  std::vector<std::uint16_t> slots_;  // a hash table: 1 + the position of a value, or 0
 };
 
 template <class Bits>

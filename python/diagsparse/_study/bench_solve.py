@@ -26,6 +26,7 @@ from .comparison import finite
 Row = dict[str, Any]
 LIMIT = 1e-12  #: largest backward error of a direct method that counts as right
 _MOST = 5  # times that a contender is timed
+_LONG = 5.0  # seconds after which it does not run a second time, for which the first one warms up
 
 
 def run(
@@ -47,7 +48,8 @@ def run(
     quick : bool
         Use small sizes, as a test; the times are not meaningful.
     budget : float, optional
-        Seconds of timing for each contender; it is timed once at least, and five times at most.
+        Seconds of timing for each contender; it is timed once at least, and five times at most. Before that it runs
+        once to warm up, unless this takes more than five seconds and is all that there is.
     progress : callable, optional
         Is called with the fraction that is done, and a description of the current step.
 
@@ -100,25 +102,27 @@ def _timed(
     """Return the times and errors of one contender."""
     row: Row = {"ok": False} | dict.fromkeys(("setup", "solution", "seconds", "residual", "backward", "failed"))
     try:
-        times: list[tuple[float, float]] = []
-        spent = 0.0
-        contender.solve(contender.prepare())  # compiles kernels, and fills caches
-        while len(times) < _MOST and (not times or spent < budget):
-            began = _now(where)
-            ready = contender.prepare()
-            half = _now(where)
-            x = contender.solve(ready)
-            end = _now(where)
-            times.append((half - began, end - half))
-            spent += end - began
-            del ready
+        x, *first = _once(contender, where)  # compiles kernels, and fills caches
+        times = [first] if sum(first) > _LONG else []
+        while (len(times) < _MOST and sum(map(sum, times)) < budget) or not times:
+            x, *seconds = _once(contender, where)
+            times.append(seconds)
         residual, backward = errors(contender.read(x))
-        row |= {"setup": median(one for one, _ in times), "solution": median(two for _, two in times)}
+        row |= dict(zip(("setup", "solution"), map(median, zip(*times, strict=True)), strict=True))
         row |= {"seconds": median(map(sum, times)), "residual": finite(residual), "backward": finite(backward)}
         row["ok"] = bool(residual <= solvers.REDUCTION * 1.01 if contender.iterative else backward <= LIMIT)
     except Exception as failure:  # limits of a peer are part of the comparison
         row["failed"] = f"{type(failure).__name__}: {failure}"[:300]
     return row
+
+
+def _once(contender: solvers.Contender, where: Backend) -> tuple[Any, float, float]:
+    """Return the solution, and the seconds of the set-up and of solving."""
+    began = _now(where)
+    ready = contender.prepare()
+    half = _now(where)
+    x = contender.solve(ready)
+    return x, half - began, _now(where) - half
 
 
 def _now(where: Backend) -> float:

@@ -86,6 +86,22 @@ def test_lines_and_w_cycles_help_where_convection_dominates():
     assert counts["lines"] <= 30 < 50 <= counts["points"]
 
 
+@pytest.mark.parametrize("flow", FLOWS)
+def test_solve_chooses_it(flow):
+    """With lines, and W cycles for flows in a circle."""
+    for peclet, scale in ((0.5, 1.0), (1000.0, 1.0), (10.0, 10.0 ** np.random.default_rng(1).uniform(-6, 6, 13248))):
+        S = sp.csr_array(sp.diags_array(np.broadcast_to(scale, 13248)) @ convection((23, 24, 24), FLOWS[flow], peclet))
+        b = S @ np.random.default_rng(0).standard_normal(13248)
+        x, report = ds.solve(S, b, report=True)
+        assert report.method == ds.recommend(S, "solve").method == "multigrid" and not report.failed
+        assert "dominant main diagonal" in report.reason and report.reason == ds.recommend(S, "solve").reason
+        assert (abs(b - S @ x) / (abs(S) @ abs(x) + abs(b))).max() <= 1e-10
+    slow, report = ds.solve(
+        convection((180, 170), FLOWS["circle"], 100.0), np.ones(30600), method="multigrid", report=True
+    )
+    assert report.backward_error.max() <= 1e-13 and np.isfinite(slow).all()
+
+
 def test_a_singular_matrix_that_conserves(device):
     """Convection around a periodic grid: rows and columns add up to zero."""
     shape, n = (24, 30), 720

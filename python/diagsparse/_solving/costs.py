@@ -103,6 +103,7 @@ def cycles(problem: Problem) -> Cost:
     levels = coarsening / (coarsening - 1)
     values = steps + weights + vectors + (3**axes + weights + vectors) / (coarsening - 1)
     moved = CYCLES * problem.itemsize * problem.n * (4 * steps + 20) * levels
+    moved *= 1 if problem.symmetric else 5  # lines, vectors of GMRES, and more iterations
     seconds = 5e-3 + moved / (1.5e10 if problem.on_cpu else 2e12)
     operations = CYCLES * 5 * steps * problem.n * levels
     return Cost(int(values * problem.n * problem.itemsize), operations, moved, seconds)

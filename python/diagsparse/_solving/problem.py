@@ -22,6 +22,7 @@ from .._multigrid import grids
 from .._products import method_choice
 
 _ENVELOPE_BYTES = 64  # for each element, of the graph of a matrix and its copies
+_ROUNDING = 1e-6  # relative to the main diagonal, up to which it dominates
 _SYMMETRIC = 1e-10  # norm(A - A.T) relative to norm(A) up to which A counts as symmetric
 
 
@@ -103,18 +104,28 @@ class Problem:
             return self.counts.get(0, 0) == self.n
         return bool((self.A.diagonal() > 0).all())
 
+    @cached_property
+    def others(self) -> float:
+        """The largest sum of absolute values in a row beside the main diagonal, relative to that on it."""
+        main, sums = abs(self.A.diagonal()), self.A._format.absolute_sums(self.A, 1)
+        if sums.shape != main.shape:  # equal sums are there once
+            main, sums = main.min(keepdims=True), sums.max(keepdims=True)
+        with np.errstate(all="ignore"):
+            return float(np.max((sums - main) / main, initial=0.0))
+
     # ---- fill ------------------------------------------------------------------------------------
     @cached_property
     def factor_entries(self) -> int:
         """Estimated number of values in the factors of a direct solver that reorders the rows and columns.
 
-        For a grid it is what nested dissection needs, otherwise the envelope after the reverse Cuthill-McKee order; and
-        never more than a band in the given order.
+        For a grid it is what nested dissection needs, and twice as much if SuperLU has to exchange rows; otherwise the
+        envelope after the reverse Cuthill-McKee order; and never more than a band in the given order.
         """
         below, above = self.reach
         band = self.n * (2 * below + above + 1)
         if self.grid is not None:
-            return int(min(band, self.n * _entries_per_point(self.grid)))
+            pivoting = self.on_cpu and not self.others <= 1 + _ROUNDING
+            return int(min(band, self.n * _entries_per_point(self.grid) / (1 if pivoting else 2)))
         return int(min(band, 2 * self._envelope(), self.n * self.n))
 
     @property

@@ -124,9 +124,11 @@ def _no_pivots(problem: Problem) -> str:
 
 def _of_band(problem: Problem) -> str:
     below, above = problem.reach
-    full = percent(min(1.0, problem.nnz / max(1, problem.n * (below + above + 1))))
-    how = "suits LAPACK" if problem.on_cpu else "is eliminated block by block"
-    return f"The band from offset {-below} to {above} is {full} full, which {how}."
+    share = problem.nnz / max(1, problem.n * (below + above + 1))
+    full = f"The band from offset {-below} to {above} is {percent(min(1.0, share))} full"
+    if not problem.on_cpu:
+        return f"{full}, and is eliminated block by block."
+    return f"{full}, which suits LAPACK." if below + above < 8 or share >= 0.25 else f"{full}; LAPACK stores all of it."
 
 
 def _of_reach(problem: Problem) -> str:
@@ -134,9 +136,19 @@ def _of_reach(problem: Problem) -> str:
     return f"A has offsets from {-below} to {above}, and is eliminated in a time proportional to its rows."
 
 
+def _of_dense(problem: Problem) -> str:
+    below, above = problem.reach
+    if 2 * below + above + 1 >= problem.n:
+        return "A dense matrix needs no more memory than a band."
+    return f"A dense matrix has {rounded(problem.n**2)} values, which LAPACK eliminates at full speed."
+
+
 def _of_fill(problem: Problem) -> str:
+    below, above = problem.reach
+    empty = problem.nnz < problem.n * (below + above + 1) / 4
+    what = "The band of A is wide and mostly empty. " if empty and below + above >= 8 else ""
     values, nbytes = rounded(problem.factor_entries), human(costs.reordered(problem).nbytes)
-    return f"The band of A is wide and mostly empty. After reordering, factors have about {values} values ({nbytes})."
+    return f"{what}After reordering, factors have about {values} values ({nbytes})."
 
 
 def _no_cudss() -> str:
@@ -220,13 +232,13 @@ def _where_finite(prepare: Callable[[Problem], Solver]) -> Callable[[Problem], S
 # ---- incomplete factors -------------------------------------------------------------------------------------------
 def _no_fill(problem: Problem) -> str:
     if problem.direct not in ("superlu", "cudss"):
-        return "A is a band, whose factors do not fill up"
+        return f'the factors of "{problem.direct}" do not fill up'
     return "" if problem.counts.get(0, 0) == problem.n else "the main diagonal of A has zeros"
 
 
 def _of_incomplete(problem: Problem) -> str:
-    values = rounded(problem.factor_entries)
-    return f"Complete factors would have about {values} values. Incomplete ones are smaller, and GMRES does the rest."
+    some, all_values = rounded(costs.iterations(problem).entries), rounded(problem.factor_entries)
+    return f"Incomplete factors with at most {some} values help GMRES; complete ones would have about {all_values}."
 
 
 def _incomplete(problem: Problem) -> Solver:
@@ -253,8 +265,7 @@ METHODS = {method.name: method for method in (
     Method("pentadiagonal", ("cuda",), _within(2), costs.pentadiagonal,
            _of_reach, _factors("pentadiagonal")),
     Method("banded", ("cpu", "cuda"), _too_wide, costs.banded, _of_band, _factors("banded"), pivoting=("cpu",)),
-    Method("dense", ("cpu",), _any, costs.dense, lambda problem: "A dense matrix needs no more memory than a band.",
-           _factors("dense")),
+    Method("dense", ("cpu",), _any, costs.dense, _of_dense, _factors("dense")),
     Method("superlu", ("cpu",), _any, costs.reordered, _of_fill, _factors("superlu")),
     Method("qr", ("cpu",), _no_pivots, costs.orthogonal,
            lambda problem: "Orthogonal factors of a dense matrix are accurate where the pivots of all others grow.",

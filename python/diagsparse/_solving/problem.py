@@ -23,7 +23,6 @@ from .._products import method_choice
 
 _ENVELOPE_BYTES = 64  # for each element, of the graph of a matrix and its copies
 _ROUNDING = 1e-6  # relative to the main diagonal, up to which it dominates
-_SYMMETRIC = 1e-10  # norm(A - A.T) relative to norm(A) up to which A counts as symmetric
 
 
 class _Positions(NamedTuple):
@@ -37,6 +36,7 @@ class Problem:
     """The properties of a square matrix that decide how its systems are solved, each computed when it is first used."""
 
     members = 0  #: of a batch, 0 for a single matrix
+    most_asymmetry = 1e-10  #: norm(A - A.T) relative to norm(A), up to which A counts as symmetric
 
     def __init__(self, A: SparseArray) -> None:
         self.A, self.n, self.itemsize = A, A.shape[0], A.dtype.itemsize
@@ -95,7 +95,7 @@ class Problem:
         if getattr(self.A, "symmetry", None) == "symmetric":
             return True
         size = norm(self.A)
-        return bool(np.isfinite(size)) and norm(self.A - self.A.T) <= _SYMMETRIC * size
+        return bool(np.isfinite(size)) and norm(self.A - self.A.T) <= self.most_asymmetry * size
 
     @cached_property
     def positive_diagonal(self) -> bool:

@@ -1,6 +1,7 @@
 """Multigrid: solutions, by itself and as a preconditioner."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -180,6 +181,29 @@ def test_matrices_of_coarse_grids(device):
     ):
         with raises(ValueError, "multigrid: coarse((64, 48))", words):
             ds.multigrid(A, (127, 95), coarse=given)
+
+
+def test_the_scale_of_coarse_matrices():
+    """A factor for each coarser grid; with any other, a warning says so."""
+    for shape, factor in (((1000,), 0.5), ((96, 96), 1.0), ((32, 32, 32), 2.0)):
+        A = gallery.diffusion(shape, boundary="periodic")
+        usual = ds.multigrid(A).convergence_factor()
+
+        def coarse(smaller, power=1.0, factor=factor, shape=shape):
+            return gallery.diffusion(smaller, boundary="periodic") * factor ** (power * np.log2(shape[0] / smaller[0]))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert ds.multigrid(A, coarse=coarse).convergence_factor() < usual + 0.25
+        for wrong in (2, 1 / 4):
+            with pytest.warns(UserWarning, match=r"coarse\(\) returned .* is about \S+ times as large as the product"):
+                ds.multigrid(A, coarse=lambda smaller, wrong=wrong, coarse=coarse: wrong * coarse(smaller))
+    thin = gallery.diffusion((64, 64), (0.001, 1.0))  # the second axis is coarsened alone
+    reaction = gallery.diffusion((64, 64)) + sp.eye_array(4096)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ds.multigrid(thin, coarse=lambda s: gallery.diffusion(s, (0.001 * 64 / s[1], s[1] / 64)))
+        ds.multigrid(reaction, coarse=lambda s: gallery.diffusion(s) + (64 / s[0]) ** 2 * sp.eye_array(s[0] * s[1]))
 
 
 def test_singular_systems_with_large_jumps():

@@ -189,15 +189,17 @@ def test_a_system_that_does_not_converge(device):
     with raises(np.linalg.LinAlgError, "multigrid.solve: after", "the relative residual is"):
         M.solve(np.ones(4096), maxiter=60)
     for options, hints in (
-        ({"dtype": "float32"}, """; try dtype="float64" or cycle="W" or smoother="line\""""),
-        ({"smoother": "line"}, """; try cycle="W\""""),
-        ({"cycle": "W"}, """; try smoother="line\""""),
-        ({"smoother": "line", "cycle": "W"}, "with upwind differences"),
+        ({"dtype": "float32"}, """; try a larger maxiter or dtype="float64" or cycle="W" or smoother="line\""""),
+        ({"smoother": "line"}, """; try a larger maxiter or cycle="W\""""),
+        ({"cycle": "W"}, """; try a larger maxiter or smoother="line\""""),
+        ({"smoother": "line", "cycle": "W"}, "with upwind differences; try a larger maxiter"),
     ):
         M = ds.multigrid(ds.hm_array(S).to(device), (64, 64), **options)
         with pytest.raises(np.linalg.LinAlgError) as caught:
             M.solve(np.ones(4096), maxiter=1)
         assert str(caught.value).endswith(hints)
+        with raises(np.linalg.LinAlgError, "after 0 iterations the relative residual is 1, expected 1e-10; "):
+            M.solve(np.ones(4096), maxiter=0)
 
 
 @pytest.mark.parametrize("seed", at_night(range(200), before=range(25)))

@@ -1,6 +1,9 @@
 """Multigrid for matrices that are not symmetric: convection and diffusion with upwind differences."""
 
+import re
+
 import numpy as np
+import pages
 import pytest
 import scipy.sparse as sp
 from cases import at_night, case, raises
@@ -9,6 +12,7 @@ from scipy.sparse.linalg import bicgstab, gmres, spsolve
 import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._backends import memory
+from diagsparse._multigrid import iteration
 
 
 def convection(shape, flow, peclet):
@@ -249,3 +253,24 @@ def test_random_matrices(seed, device):
         assert np.linalg.norm(b - A @ x) <= 2e-10 * np.linalg.norm(b) or residual <= 1e-14 * (
             abs(A).sum(axis=1).max() * np.abs(x).max() + 1
         )
+
+
+@pytest.mark.nightly
+def test_the_iterations_of_the_docs(monkeypatch):
+    """Up to a few, because they depend on rounding errors."""
+    native, counts = iteration.gmres, []
+
+    def counted(*arguments):
+        counts.append(native(*arguments))
+        return counts[-1]
+
+    monkeypatch.setattr(iteration, "gmres", counted)
+    row = re.compile(r"^\| (oblique|circle): .* \| `(jacobi|line)`, (V|W) \| (.*) \|$", re.M)
+    rows = row.findall((pages.ROOT / "docs" / "solving.md").read_text())
+    assert len(rows) == 4
+    for flow, smoother, cycle, numbers in rows:
+        for peclet, count in zip((0.1, 1.0, 10.0, 100.0, 1000.0), map(int, numbers.split(" | ")), strict=True):
+            counts.clear()
+            M = ds.multigrid(convection((128, 128), FLOWS[flow], peclet), smoother=smoother, cycle=cycle)
+            M.solve(np.ones(128 * 128), maxiter=300)
+            assert abs(sum(counts) - count) <= 2 + count // 10

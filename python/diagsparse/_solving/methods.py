@@ -26,7 +26,7 @@ from .problem import Problem
 Solver = Callable[[Any, float], Any]
 """``solver(b, reduction)`` returns an approximate solution; iterative ones reduce the residual to this fraction."""
 
-_MOST_OTHERS = 1.25  # values of a row beside the main diagonal, relative to it, up to which GMRES converges
+_MOST_OTHERS = 1.25  # off-diagonal values of a row, relative to the diagonal one, up to which GMRES converges
 _CUDSS = 'pip install "diagsparse[cudss]"'
 
 

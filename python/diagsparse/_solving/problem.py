@@ -106,7 +106,7 @@ class Problem:
 
     @cached_property
     def others(self) -> float:
-        """The largest sum of absolute values in a row beside the main diagonal, relative to that on it."""
+        """The largest sum of absolute off-diagonal values of a row, relative to the one on the main diagonal."""
         main, sums = abs(self.A.diagonal()), self.A._format.absolute_sums(self.A, 1)
         if sums.shape != main.shape:  # equal sums are there once
             main, sums = main.min(keepdims=True), sums.max(keepdims=True)

@@ -49,9 +49,10 @@ def solve(
 ) -> Any | tuple[Any, SolveReport]:
     """Return x with ``A x = b``, for one or several right-hand sides, by a method that suits the matrix.
 
-    Diagonal, tridiagonal and banded matrices are factored as such. Large symmetric matrices of grids are solved by
-    conjugate gradients with multigrid, other matrices by a direct solver that reorders them, or by GMRES with
-    incomplete factors if complete ones would be too large. ``recommend(A, op="solve")`` explains the choice.
+    Diagonal, tridiagonal and banded matrices are factored as such. Large matrices of grids that are symmetric, or have
+    a dominant main diagonal, are solved by conjugate gradients or GMRES with multigrid, other matrices by a direct
+    solver that reorders them, or by GMRES with incomplete factors if complete ones would be too large.
+    ``recommend(A, op="solve")`` explains the choice.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ def solve(
     Returns
     -------
     array
-        The solution: an array of the same shape and library as `b`, for a batch of shape (count, n). It has the dtype
-        of ``A @ b``: float64 for float32 matrices and float64 right-hand sides.
+        The solution: an array of the same shape and library as `b`; for a batch of shape (count, n), interleaved
+        (n, count). It has the dtype of ``A @ b``: float64 for float32 matrices and float64 right-hand sides.
 
     Raises
     ------
@@ -81,9 +82,9 @@ def solve(
         If A is not square, the shape of `b` does not fit, `tol` is not positive, or `method` does not support the
         matrix; on the CPU also for values of A that are not finite.
     numpy.linalg.LinAlgError
-        If the matrix is singular, the system has no solution, or no method reaches `tol`; on a GPU also for values that
-        are not finite. The message contains the errors. Without `tol`, also if x has no correct digits, because A is
-        singular to working precision; with `tol` this is a `scipy.linalg.LinAlgWarning`.
+        If the matrix is singular, the system has no solution, the solution overflows, or no method reaches `tol`; on a
+        GPU also for values that are not finite. The message contains the errors. Without `tol`, also if x has no
+        correct digits, because A is singular to working precision; with `tol` this is a `scipy.linalg.LinAlgWarning`.
     ImportError
         On a GPU, if cuDSS is needed but not installed.
     MemoryError

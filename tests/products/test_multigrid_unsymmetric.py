@@ -78,6 +78,15 @@ def test_as_a_preconditioner():
     assert np.allclose(S.T @ ds.multigrid(A.T).solve(b), b)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+def test_matrices_and_right_hand_sides_of_any_size(scale, device):
+    S, exact = convection((24, 25), FLOWS["oblique"], 5.0), np.random.default_rng(0).standard_normal(600)
+    A = ds.hm_array(sp.csr_array(S * scale)).to(device)
+    assert np.allclose(ds.multigrid(A).solve(A @ exact), exact, atol=1e-8)
+    with np.errstate(all="ignore"):
+        assert np.allclose(ds.multigrid(A).solve(S @ exact) * scale, exact, atol=1e-8)
+
+
 def test_lines_and_w_cycles_help_where_convection_dominates():
     b = np.random.default_rng(0).standard_normal(64 * 64)
     S = convection((64, 64), FLOWS["circle"], 1000.0)

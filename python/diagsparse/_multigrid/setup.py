@@ -203,7 +203,9 @@ def _check(found: grids.Coefficients, what: str = "multigrid: A") -> None:
     if not np.isfinite(sum(found.statistics["coupling"])):
         raise ValueError(f"{what} has elements that are not finite numbers")
     if not found.positive:
-        raise ValueError(f"{what} has elements on its main diagonal that are not positive")
+        raise ValueError(
+            f"{what} has elements on its main diagonal that are not positive; if A is negative definite, use -A"
+        )
 
 
 def _conserves(A: Any, rounding: float) -> bool:

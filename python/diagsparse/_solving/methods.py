@@ -161,8 +161,8 @@ def _no_grid(problem: Problem) -> str:
         return "A is complex"
     if problem.grid is None:
         return "A does not couple the neighbours of a grid only"
-    if not problem.positive_diagonal:
-        return "the main diagonal of A is not positive"
+    if not problem.positive_diagonal and not problem.negative_diagonal:
+        return "the main diagonal of A is neither positive nor negative"
     if problem.symmetric or problem.others <= _MOST_OTHERS:
         return ""
     return "A is not symmetric, and its main diagonal does not dominate"
@@ -179,9 +179,10 @@ def _of_grid(problem: Problem) -> str:
 def _multigrid(problem: Problem) -> Solver:
     """Return conjugate gradients or GMRES with V cycles, or with W cycles if those do not converge.
 
-    If A is not symmetric, lines are smoothed: they suit every convection, and take little longer than points.
+    If A is not symmetric, lines are smoothed: they suit every convection, and take little longer than points. With a
+    negative main diagonal, the matrix of the cycles is -A.
     """
-    A, smoother = problem.A, None if problem.symmetric else "line"
+    A, smoother = -problem.A if problem.negative_diagonal else problem.A, None if problem.symmetric else "line"
     try:
         cycles = {"V": multigrid(A, smoother=smoother)}
     except ValueError as error:  # what the positions of elements do not show
@@ -204,7 +205,7 @@ def _multigrid(problem: Problem) -> Solver:
         cycles["W"] = multigrid(A, cycle="W", smoother=smoother)
         return cycles["W"].solve(right, tol=reduction)
 
-    return solve
+    return (lambda b, reduction: -solve(b, reduction)) if problem.negative_diagonal else solve
 
 
 def _where_finite(prepare: Callable[[Problem], Solver]) -> Callable[[Problem], Solver]:

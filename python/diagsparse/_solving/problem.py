@@ -105,6 +105,11 @@ class Problem:
         return bool((self.A.diagonal() > 0).all())
 
     @cached_property
+    def negative_diagonal(self) -> bool:
+        """Whether all elements of the main diagonal are negative; False for a matrix on a GPU."""
+        return self.on_cpu and self.n > 0 and bool((self.A.diagonal() < 0).all())
+
+    @cached_property
     def others(self) -> float:
         """The largest sum of absolute off-diagonal values of a row, relative to the one on the main diagonal."""
         main, sums = abs(self.A.diagonal()), self.A._format.absolute_sums(self.A, 1)

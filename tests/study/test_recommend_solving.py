@@ -207,6 +207,10 @@ def test_the_bytes_of_levels():
     ):  # fmt: skip
         advice = {one.name: one for one in ds.recommend(A, "solve").candidates}
         assert advice["multigrid"].nbytes == pytest.approx(ds.multigrid(A).nbytes, rel=0.1)
+        n = A.shape[0]
+        A = ds.csr_array(sp.csr_array(sp.diags_array(np.linspace(1, 2, n)) @ A))
+        advice = {one.name: one for one in ds.recommend(A, "solve").candidates}
+        assert advice["multigrid"].nbytes == pytest.approx(ds.multigrid(A, smoother="line").nbytes, rel=0.1)
 
 
 @pytest.mark.parametrize("interleaved", [False, True])

@@ -98,11 +98,10 @@ def reordered(problem: Problem) -> Cost:
 
 
 def cycles(problem: Problem) -> Cost:
-    axes, steps = (
-        len(problem.grid or ()),
-        ceil(problem.nnz / max(1, problem.n)),
-    )  # wrapped ones have diagonals of their own
-    weights, vectors, coarsening = (3**axes - 1) / 2**axes, 3, 2.0**axes
+    axes = len(problem.grid or ())
+    steps = ceil(problem.nnz / max(1, problem.n))  # those around periodic axes have diagonals of their own
+    weights, coarsening = (3**axes - 1) / 2**axes, 2.0**axes
+    vectors = 3 if problem.symmetric else 4 + axes  # lines have pivots
     levels = coarsening / (coarsening - 1)
     values = steps + weights + vectors + (3**axes + weights + vectors) / (coarsening - 1)
     moved = CYCLES * problem.itemsize * problem.n * (4 * steps + 20) * levels

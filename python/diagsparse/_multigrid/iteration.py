@@ -13,7 +13,8 @@ from .vectors import Vectors
 
 _INCONSISTENT = 1e-6
 _LARGEST_RESIDUAL = 0.1  # of a solution, relative to b, however large rounding errors are
-TINY = 1e-307  #: elements of a right-hand side below which it counts as zero
+TINY = 1e-307  #: elements of a right-hand side that are too small to be divided by
+_ENLARGED = 2.0**600  # factor of such a right-hand side
 _SMALLEST = 1e-9  # of the largest element of a right-hand side that is not scaled
 
 
@@ -31,8 +32,10 @@ class Iteration:
         for name, found in (("b", largest), ("x0", 0.0 if x0 is None else v.size(x0)[0])):
             if not np.isfinite(found):
                 raise ValueError(f"multigrid.solve: {name} has elements that are not finite numbers")
-        if largest < TINY:
+        if largest == 0:
             return v.combined(0.0, b)
+        if largest < TINY:  # its reciprocal overflows
+            return v.combined(1 / _ENLARGED, self.solve(v.combined(_ENLARGED, b), None, tol, maxiter, eps))
         scale = 1.0
         if not _SMALLEST <= largest <= 1 / _SMALLEST:  # inner products must not overflow or vanish
             scale = largest

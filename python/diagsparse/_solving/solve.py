@@ -146,7 +146,7 @@ def solve(
                 of_rows = found.errors.backward
                 if keeps_rows and not isinstance(a, Batch):
                     of_rows = errors_of_rows(given, x, errors)
-                _require_no_overflow(own, solver, found, x)
+                _require_no_overflow(own, solver, found, errors)
         except Unsolvable as error:
             raise np.linalg.LinAlgError(f"solve: {error}") from None
         except np.linalg.LinAlgError as error:
@@ -239,16 +239,17 @@ def _refined(system: System, solver: Solver, b: Any, tol: float | None) -> _Foun
     return _Found(x, errors, steps, eps)
 
 
-def _require_no_overflow(own: Equation, solver: Solver, found: _Found, x: Any) -> None:
+def _require_no_overflow(own: Equation, solver: Solver, found: _Found, errors: Errors) -> None:
     """Raise Unsolvable if a solution is not finite, but an accurate one for a much smaller right-hand side is."""
-    if not can_be_refined(x) or not (overflowing := found.errors.finite & ~np.isfinite(own.system.largest(x))).any():
+    overflowing = errors.finite & ~np.isfinite(errors.backward)
+    if not overflowing.any() or not can_be_refined(found.x):
         return
-    info, sizes = np.finfo(owners.dtype_of(x)), own.system.largest(own.b)
-    _, exponent = np.frexp(sizes[np.isfinite(sizes)].max())
+    info, sizes = np.finfo(owners.dtype_of(found.x)), own.system.largest(own.b)
+    _, exponent = np.frexp(sizes[np.isfinite(sizes)].max(initial=0.0))
     b = own.b * 2.0 ** -int(exponent) * 2.0 ** (info.minexp // 2)
     y = solver(b, _FIRST)
-    errors, size = own.system.errors(y, b), own.system.largest(own.unscaled(y))[overflowing].max()
-    if (errors.backward[overflowing] <= max(_FIRST, _LIMIT * found.eps)).all() and np.isfinite(size):
+    backward, size = own.system.errors(y, b).backward, own.system.largest(own.unscaled(y))[overflowing].max()
+    if (backward[overflowing] <= max(_FIRST, _LIMIT * found.eps)).all() and np.isfinite(size):
         power = round(np.log10(size) + np.log10(2) * (int(exponent) - info.minexp // 2))
         raise Unsolvable(f"the solution overflows {info.dtype}: its largest element is about 1e{power}")
 

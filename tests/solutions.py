@@ -63,7 +63,7 @@ SOLVED_BY = {
     "tridiagonal": ds.gallery.tridiagonal(200),
     "banded": ds.gallery.banded(300, 8, 8, seed=0) + 4 * sp.eye_array(300),
     "dense": sp.csr_array(np.random.default_rng(0).standard_normal((30, 30)) + 8 * np.eye(30)),
-    "superlu": ds.gallery.diffusion((20, 20)),
+    "superlu": ds.gallery.arrow(400, seed=0) + 4 * sp.eye_array(400),
     "multigrid": ds.gallery.diffusion((150, 160)),
     "ilu": scattered(1500),
 }

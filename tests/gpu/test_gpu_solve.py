@@ -78,6 +78,9 @@ def test_without_cudss(monkeypatch):
     monkeypatch.setattr(libraries, "cudss", lambda: ImportError("no nvmath"))
     scaled = sp.diags_array(np.linspace(1, 2, 4970)) @ ds.gallery.stencil(5, (70, 71))
     A = ds.hm_array(sp.csr_array(scaled)).to("cuda")
+    x, report = ds.solve(A, np.ones(4970), report=True)
+    assert report.method == ds.recommend(A, "solve").method == "multigrid" and np.allclose(scaled @ x, 1)
+    A = ds.hm_array(sp.csr_array(scaled + 0.8 * sp.triu(scaled, 1))).to("cuda")
     advice = ds.recommend(A, "solve")
     assert advice.method == "cudss" and advice.best.install == 'pip install "diagsparse[cudss]"'
     assert "It has to be installed" in str(advice) and "multigrid" in advice.left_out

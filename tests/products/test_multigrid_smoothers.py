@@ -110,3 +110,21 @@ def test_thin_grids(device):
         b = np.random.default_rng(1).standard_normal(A.shape[0])
         with case(shape):
             assert iterations(A, b - b.mean(), shape=shape) <= 16
+
+
+def test_lines_around_periodic_axes():
+    """Also where the strong coupling is along them, and where their number of points is odd."""
+    rng = np.random.default_rng(0)
+    for shape, boundary, k in (
+        ((64, 64), "periodic", 1.0), ((61, 67), "periodic", (1.0, 0.01)),
+        ((61, 67), ("dirichlet", "periodic"), (0.01, 1.0)),
+        ((17, 19, 23), "periodic", (1.0, 0.01, 0.0001)), ((17, 19, 23), ("periodic", "dirichlet", "neumann"), 1.0),
+        ((600,), "periodic", 1.0), ((3, 300), "periodic", 1.0),
+    ):  # fmt: skip
+        A = ds.csr_array(sp.csr_array(ds.gallery.diffusion(shape, k, boundary=boundary)))
+        M = ds.multigrid(A, shape, smoother="line", cycle="W")
+        b = rng.standard_normal(A.shape[0])
+        b -= b.mean() * M.singular
+        with case(f"{shape} {boundary} {k}"):
+            assert M.convergence_factor() < 0.2
+            assert np.linalg.norm(b - A @ M.solve(b)) <= 1e-10 * np.linalg.norm(b)

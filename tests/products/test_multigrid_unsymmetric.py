@@ -1,6 +1,9 @@
 """Multigrid for matrices that are not symmetric: convection and diffusion with upwind differences."""
 
+import re
+
 import numpy as np
+import pages
 import pytest
 import scipy.sparse as sp
 from cases import at_night, case, raises
@@ -9,6 +12,7 @@ from scipy.sparse.linalg import bicgstab, gmres, spsolve
 import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._backends import memory
+from diagsparse._multigrid import iteration
 
 
 def convection(shape, flow, peclet):
@@ -74,6 +78,15 @@ def test_as_a_preconditioner():
     assert np.allclose(S.T @ ds.multigrid(A.T).solve(b), b)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+def test_matrices_and_right_hand_sides_of_any_size(scale, device):
+    S, exact = convection((24, 25), FLOWS["oblique"], 5.0), np.random.default_rng(0).standard_normal(600)
+    A = ds.hm_array(sp.csr_array(S * scale)).to(device)
+    assert np.allclose(ds.multigrid(A).solve(A @ exact), exact, atol=1e-8)
+    with np.errstate(all="ignore"):
+        assert np.allclose(ds.multigrid(A).solve(S @ exact) * scale, exact, atol=1e-8)
+
+
 def test_lines_and_w_cycles_help_where_convection_dominates():
     b = np.random.default_rng(0).standard_normal(64 * 64)
     S = convection((64, 64), FLOWS["circle"], 1000.0)
@@ -84,6 +97,22 @@ def test_lines_and_w_cycles_help_where_convection_dominates():
         assert gmres(S, b, M=M, rtol=1e-9, restart=200, callback=steps.append, callback_type="pr_norm")[1] == 0
         counts[name] = len(steps)
     assert counts["lines"] <= 30 < 50 <= counts["points"]
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_solve_chooses_it(flow):
+    """With lines, and W cycles for flows in a circle."""
+    for peclet, scale in ((0.5, 1.0), (1000.0, 1.0), (10.0, 10.0 ** np.random.default_rng(1).uniform(-6, 6, 13248))):
+        S = sp.csr_array(sp.diags_array(np.broadcast_to(scale, 13248)) @ convection((23, 24, 24), FLOWS[flow], peclet))
+        b = S @ np.random.default_rng(0).standard_normal(13248)
+        x, report = ds.solve(S, b, report=True)
+        assert report.method == ds.recommend(S, "solve").method == "multigrid" and not report.failed
+        assert "dominant main diagonal" in report.reason and report.reason == ds.recommend(S, "solve").reason
+        assert (abs(b - S @ x) / (abs(S) @ abs(x) + abs(b))).max() <= 1e-10
+        if flow == "oblique" and peclet == 0.5:
+            assert np.allclose(ds.solve(-S, -b), x) and ds.recommend(-S, "solve").method == "multigrid"
+    flat = convection((180, 170), FLOWS[flow], 100.0)
+    assert np.allclose(flat @ ds.solve(flat, np.ones(30600), method="multigrid"), 1)
 
 
 def test_a_singular_matrix_that_conserves(device):
@@ -173,15 +202,17 @@ def test_a_system_that_does_not_converge(device):
     with raises(np.linalg.LinAlgError, "multigrid.solve: after", "the relative residual is"):
         M.solve(np.ones(4096), maxiter=60)
     for options, hints in (
-        ({"dtype": "float32"}, """; try dtype="float64" or cycle="W" or smoother="line\""""),
-        ({"smoother": "line"}, """; try cycle="W\""""),
-        ({"cycle": "W"}, """; try smoother="line\""""),
-        ({"smoother": "line", "cycle": "W"}, "with upwind differences"),
+        ({"dtype": "float32"}, """; try a larger maxiter or dtype="float64" or cycle="W" or smoother="line\""""),
+        ({"smoother": "line"}, """; try a larger maxiter or cycle="W\""""),
+        ({"cycle": "W"}, """; try a larger maxiter or smoother="line\""""),
+        ({"smoother": "line", "cycle": "W"}, "with upwind differences; try a larger maxiter"),
     ):
         M = ds.multigrid(ds.hm_array(S).to(device), (64, 64), **options)
         with pytest.raises(np.linalg.LinAlgError) as caught:
             M.solve(np.ones(4096), maxiter=1)
         assert str(caught.value).endswith(hints)
+        with raises(np.linalg.LinAlgError, "after 0 iterations the relative residual is 1, expected 1e-10; "):
+            M.solve(np.ones(4096), maxiter=0)
 
 
 @pytest.mark.parametrize("seed", at_night(range(200), before=range(25)))
@@ -231,3 +262,24 @@ def test_random_matrices(seed, device):
         assert np.linalg.norm(b - A @ x) <= 2e-10 * np.linalg.norm(b) or residual <= 1e-14 * (
             abs(A).sum(axis=1).max() * np.abs(x).max() + 1
         )
+
+
+@pytest.mark.nightly
+def test_the_iterations_of_the_docs(monkeypatch):
+    """Up to a few, because they depend on rounding errors."""
+    native, counts = iteration.gmres, []
+
+    def counted(*arguments):
+        counts.append(native(*arguments))
+        return counts[-1]
+
+    monkeypatch.setattr(iteration, "gmres", counted)
+    row = re.compile(r"^\| (oblique|circle): .* \| `(jacobi|line)`, (V|W) \| (.*) \|$", re.M)
+    rows = row.findall((pages.ROOT / "docs" / "solving.md").read_text())
+    assert len(rows) == 4
+    for flow, smoother, cycle, numbers in rows:
+        for peclet, count in zip((0.1, 1.0, 10.0, 100.0, 1000.0), map(int, numbers.split(" | ")), strict=True):
+            counts.clear()
+            M = ds.multigrid(convection((128, 128), FLOWS[flow], peclet), smoother=smoother, cycle=cycle)
+            M.solve(np.ones(128 * 128), maxiter=300)
+            assert abs(sum(counts) - count) <= 2 + count // 10

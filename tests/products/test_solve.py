@@ -112,7 +112,7 @@ def test_batches():
     for b in (B, B[0]):
         X, report = ds.solve(batch, b, tol=1e-12, report=True)
         rows = np.broadcast_to(b, (4, 30))
-        assert report.method == "factorized" and report.backward_error.shape == (4,)
+        assert report.method == "tridiagonal" and report.backward_error.shape == (4,)
         for member, x, row, error in zip(members, X, rows, report.backward_error, strict=True):
             assert backward_error(member, x, row) <= 1e-12 and error <= 1e-12
     with raises(ValueError, "the batch is 4 matrices 30 x 30"):

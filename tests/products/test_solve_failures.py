@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import raises
 from solutions import SOLVED_BY
 
@@ -27,7 +28,7 @@ def test_the_next_method_is_tried(monkeypatch):
 def test_w_cycles_are_tried_before_another_method(monkeypatch):
     used = []
 
-    def solve(self, b, *, tol):
+    def solve(self, b, *, tol, maxiter=100):
         used.append(self.cycle)
         if self.cycle == "V":
             raise np.linalg.LinAlgError("V cycles converge slowly")
@@ -66,8 +67,37 @@ def test_a_missed_tolerance_is_reported_with_the_numbers():
         ds.solve(A, b, tol=1e-19)
     words = str(error.value)
     assert "tridiagonal: the backward error is larger than 1e-19" in words and "relative residual" in words
-    with pytest.raises(np.linalg.LinAlgError, match="the backward error is larger"), np.errstate(all="ignore"):
-        ds.solve(ds.diags({0: 1e-300}, shape=(3, 3)), np.full(3, 1e300))  # overflows
+
+
+def test_a_solution_that_overflows_is_named_by_the_first_method():
+    like = ds.dia_array(ds.gallery.tridiagonal(5))
+    random = np.random.default_rng(0).standard_normal((50, 50))
+    for A, b, power in (
+        (ds.diags({0: 1e-300}, shape=(3, 3)), np.full(3, 1e300), 600),
+        (ds.diags({0: 1e-300, 1: 1e-301, -1: 1e-301}, shape=(3, 3)), np.full((3, 2), 1e300) * [1e-290, 1], 600),
+        (ds.diags({0: 1e-30}, shape=(3, 3), dtype="float32"), np.full(3, 1e30, "float32"), 60),
+        (ds.csr_array(sp.csr_array(random * 1e-200)), np.full(50, 1e200), 401),
+        (ds.hm_array(SOLVED_BY["multigrid"] * 1e-300), np.full(24000, 1e300), 603),
+        (ds.batch_array(np.multiply.outer([1, 1e-300, 1.0], like.values), like), np.full(5, 1e300), 601),
+    ):
+        with pytest.raises(np.linalg.LinAlgError) as error:
+            ds.solve(A, b)
+        assert str(error.value) == f"solve: the solution overflows {b.dtype}: its largest element is about 1e{power}"
+    x = ds.solve(ds.diags({0: 1e-300}, shape=(3, 3)), np.full(3, 1e7))
+    assert np.allclose(x, 1e307)
+
+
+def test_small_rows_of_a_grid_are_not_ignored():
+    """Conjugate gradients with multigrid see the large rows only."""
+    S, rng = ds.gallery.diffusion((90, 100)), np.random.default_rng(0)
+    D = sp.diags_array(10 ** rng.uniform(-4, 4, 9000))
+    A, exact = sp.csr_array(D @ S @ D), rng.standard_normal(9000)
+    for method in (None, "superlu"):
+        x, report = ds.solve(A, A @ exact, report=True, method=method)
+        size = abs(A) @ abs(x) + abs(A @ exact)
+        assert report.method == "superlu" and (abs(A @ exact - A @ x) / size).max() <= 1e-8
+    with pytest.raises(np.linalg.LinAlgError, match="rows of A differ in size"):
+        ds.solve(A, A @ exact, method="multigrid", tol=1e-8)
 
 
 def test_wrong_calls():

@@ -10,7 +10,7 @@ from solutions import SOLVED_BY, backward_error, like
 
 import diagsparse as ds
 
-RING = sp.csr_array(ds.gallery.stencil(3, (100,), periodic=True) + 0.5 * sp.eye_array(100))
+RING = sp.csr_array(ds.gallery.stencil(3, (300,), periodic=True) + 0.5 * sp.eye_array(300))
 TRIANGLE = sp.csr_array(sp.triu(ds.gallery.banded(100, 3, 3, seed=0)) + 3 * sp.eye_array(100))
 SCALED = {name: SOLVED_BY[name] for name in ("tridiagonal", "banded", "dense", "superlu", "ilu")}
 SCALED |= {"cyclic": RING, "triangular": TRIANGLE}

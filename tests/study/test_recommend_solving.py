@@ -1,6 +1,7 @@
 """`ds.recommend(A, "solve")`: the ranking, the forecasts, and the properties that they follow from."""
 
 import json
+import tracemalloc
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 
@@ -9,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse.linalg import splu
 
 import diagsparse as ds
 from diagsparse._backends import memory
@@ -65,11 +65,13 @@ GRIDS = [(100, 100), (150, 60), (400, 30), (12, 12, 12), (15, 15, 15), (40, 12, 
 
 @pytest.mark.parametrize("shape", GRIDS, ids=str)
 def test_the_fill_of_grids_is_estimated(shape):
-    A = ds.csr_array(sp.csr_array(ds.gallery.diffusion(shape)))
-    problem = Problem(A)
-    assert problem.grid == shape and problem.symmetric and problem.positive_diagonal
-    counted = splu(sp.csc_array(A.to_scipy())).nnz
-    assert counted / 2.5 <= problem.factor_entries <= 2.5 * counted
+    dominant = sp.csr_array(ds.gallery.diffusion(shape))
+    for S in (dominant, dominant - 0.5 * sp.eye_array(dominant.shape[0])):
+        A = ds.csr_array(sp.csr_array(S))
+        problem = Problem(A)
+        assert problem.grid == shape and problem.symmetric and problem.positive_diagonal
+        counted = ds.factorized(A, method="superlu").nbytes / 12
+        assert counted / 2 <= problem.factor_entries <= 2 * counted
 
 
 def test_the_fill_of_other_matrices_is_bounded():
@@ -124,23 +126,55 @@ def test_grids_are_those_of_multigrid(offsets, n):
     [
         (lambda A: A.astype("complex128"), "complex"),
         (lambda A: A + 0.1 * ds.diags({77: 1.0, -77: 1.0}, shape=A.shape), "grid"),
-        (lambda A: A.multiply(ds.hm_array(sp.triu(sp.csr_array(A)) * 0.1 + sp.csr_array(A))), "not symmetric"),
-        (lambda A: A * -1, "not positive"),
+        (lambda A: A + 0.8 * ds.hm_array(sp.triu(sp.csr_array(A), 1)), "does not dominate"),
+        (lambda A: A - 1e6 * ds.diags({0: 1.0 * (np.arange(A.shape[0]) == 70)}), "neither positive nor negative"),
     ],
 )
 def test_matrices_that_multigrid_is_not_for(change, why):
     A = change(ds.hm_array(JUMPS))
     advice = ds.recommend(A, "solve")
-    assert why in advice.left_out["multigrid"] and advice.method == "superlu"
+    assert why in advice.left_out["multigrid"] and advice.best.direct
 
 
 def test_what_does_not_fit_in_memory(monkeypatch):
-    A = ds.csr_array(sp.csr_array(ds.gallery.diffusion((60, 60)) + sp.diags_array(np.full(3599, 0.1), offsets=1)))
-    assert ds.recommend(A, "solve").method == "superlu"
-    monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 3_000_000)
+    A = ds.csr_array(sp.csr_array(ds.gallery.diffusion((16,) * 3) + sp.diags_array(np.full(4093, 0.1), offsets=3)))
+    assert ds.recommend(A, "solve").method == "banded"
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 5_000_000)
     advice = ds.recommend(A, "solve")
-    assert advice.method == "ilu" and "3.0 MB are free" in advice.left_out["dense"]
+    assert advice.method == "ilu" and "5.0 MB are free" in advice.left_out["dense"]
     assert [one.name for one in advice.candidates] == ["ilu", "superlu"]
+
+
+def test_the_order_is_that_of_the_times():
+    """But for the method of `factorized`, which comes first unless another one should be twice as fast."""
+    rng = np.random.default_rng(0)
+    for A, first in (
+        (sp.random_array((1000, 1000), density=0.01, rng=rng) + sp.eye_array(1000), "dense"),
+        (ds.gallery.diffusion((20, 20)), "banded"), (ds.gallery.diffusion((80, 80)), "superlu"),
+        (ds.gallery.stencil(3, (1000,), periodic=True) + sp.eye_array(1000), "cyclic"),
+        (ds.gallery.tridiagonal(500), "tridiagonal"), (ds.gallery.diffusion((30, 30, 30)), "multigrid"),
+        (ds.gallery.banded(400, 30, 30, seed=0), "banded"),
+    ):  # fmt: skip
+        A = ds.csr_array(sp.csr_array(A))
+        candidates, usual = ds.recommend(A, "solve").candidates, ds.factorized(A).method
+        assert candidates[0].name == first
+        times = [one.seconds * (1 if one.name == usual else 2) for one in candidates if one.name != "qr"]
+        assert times == sorted(times)
+
+
+def test_reasons_are_true():
+    def reasons(A):
+        return {one.name: one.reason for one in ds.recommend(ds.csr_array(sp.csr_array(A)), "solve").candidates}
+
+    band, grid = reasons(ds.gallery.tridiagonal(500)), reasons(ds.gallery.diffusion((60, 60)))
+    assert "wide" not in band["superlu"] and "wide and mostly empty" in grid["superlu"]
+    assert "suits LAPACK" in band["banded"] and "4 % full; LAPACK stores all of it" in grid["banded"]
+    full = reasons(np.random.default_rng(0).standard_normal((60, 60)))
+    assert "no more memory" in full["dense"] and "no more memory" not in grid["dense"]
+    assert "A dense matrix has 13 million values" in grid["dense"] and "wide" not in full["superlu"]
+    assert "with at most 180000 values help GMRES; complete ones would have about 150000" in grid["ilu"]
+    left_out = ds.recommend(sp.csr_array(np.ones((30, 30)) + np.eye(30)), "solve").left_out
+    assert left_out["ilu"] == 'the factors of "dense" do not fill up'
 
 
 def test_direct_methods_are_preferred_where_iterations_are_not_clearly_faster():
@@ -173,6 +207,10 @@ def test_the_bytes_of_levels():
     ):  # fmt: skip
         advice = {one.name: one for one in ds.recommend(A, "solve").candidates}
         assert advice["multigrid"].nbytes == pytest.approx(ds.multigrid(A).nbytes, rel=0.1)
+        n = A.shape[0]
+        A = ds.csr_array(sp.csr_array(sp.diags_array(np.linspace(1, 2, n)) @ A))
+        advice = {one.name: one for one in ds.recommend(A, "solve").candidates}
+        assert advice["multigrid"].nbytes == pytest.approx(ds.multigrid(A, smoother="line").nbytes, rel=0.1)
 
 
 @pytest.mark.parametrize("interleaved", [False, True])
@@ -191,3 +229,21 @@ def test_batches(interleaved, device):
         assert advice.to_dict()["members"] == 40
     with pytest.raises(TypeError, match=r"op=.solve. for batches"):
         ds.recommend(batch)
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_batches_are_not_copied(interleaved):
+    like = ds.dia_array(ds.gallery.tridiagonal(100))
+    values = np.multiply.outer(np.linspace(1, 2, 3000), like.values)
+    batch = ds.batch_array(values, like)
+    batch = ds.interleaved_batch(batch) if interleaved else batch
+    ds.recommend(batch, "solve")  # imports modules
+    tracemalloc.start()
+    advice = ds.recommend(batch, "solve")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.6 * batch.nbytes and "cholesky" in [one.name for one in advice.candidates]
+    values[1234, 0, 7] += 1e-3
+    wrong = ds.batch_array(values, like)
+    advice = ds.recommend(ds.interleaved_batch(wrong) if interleaved else wrong, "solve")
+    assert advice.left_out["cholesky"] == "A is not symmetric"

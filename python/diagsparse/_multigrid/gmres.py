@@ -27,12 +27,13 @@ def gmres(v: Vectors, hierarchy: Hierarchy, x: Any, residual: Any, limit: float,
 
     Y. Saad and M. H. Schultz, *GMRES*, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869.
     """
-    size, count = v.size(residual)[1], min(RESTART, most)
+    scale, size, count = hierarchy.scale, v.size(residual)[1], min(RESTART, most)
     basis, rotations = [v.combined(1 / size, residual)], list[Any]()
     R, g = np.zeros((count + 1, count)), np.zeros(count + 1)  # the triangle, and the residual in the basis
     g[0], done = size, 0
     for j in range(count):
         w = v.multiply(v.preconditioned(hierarchy, basis[j]))
+        w = w if scale == 1 else v.combined(scale, w)  # so that no square overflows or vanishes
         if hierarchy.singular:
             w = v.shifted(w, -v.mean(w))
         for i, q in enumerate(basis):
@@ -58,5 +59,5 @@ def gmres(v: Vectors, hierarchy: Hierarchy, x: Any, residual: Any, limit: float,
         for factor, q in zip(y[1:], basis[1:], strict=False):
             v.add(factor, q, direction)
         size = v.size(direction)[1] or 1.0  # which need not be a number of the type of the cycle
-        v.add(size, v.preconditioned(hierarchy, v.combined(1 / size, direction)), x)
+        v.add(scale * size, v.preconditioned(hierarchy, v.combined(1 / size, direction)), x)
     return max(done, 1)

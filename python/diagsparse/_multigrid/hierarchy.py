@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
@@ -23,6 +24,8 @@ _MOST_INVERTED = 2000  # points of a grid that cannot be coarsened further
 _WEAK = 0.3  # an axis is coarsened if its coupling is at least this fraction of that of the strongest one
 _LISTED = 14 * 24  # bytes for each point of an axis: 27 entries of 24 bytes for every second one
 _MARGIN_LINES, _MARGIN_WIDTH = 16, 167  # of zeros around the grid of a `PlaneLevel`, at most
+_MOST_SCALE = 1.6  # of a coarse matrix that a caller gives, relative to the product; usual mistakes are factors of 2
+_COUPLED = 0.9  # least couplings of a matrix whose scale is compared, relative to its main diagonal
 _HIGHEST = 4.0  # bound of the eigenvalues of D^-1 A that the smoother assumes, where the sums of rows give a larger one
 
 
@@ -68,7 +71,11 @@ class Hierarchy:
             weights = arrays.empty(backend, (len(grid.targets), prod(grid.coarse_size)), "float64")
             grid.interpolation(values, weights)
             given = None if coarse is None else coarse(grid.coarse_size)
-            matrix = _product(backend, grid, values, weights) if given is None else self._scaled(given, backend)
+            matrix = _product(backend, grid, values, weights)
+            if given is not None:
+                if self.symmetric:
+                    _warn_of_another_scale(given, matrix, self.scale)
+                matrix = self._scaled(given, backend)
             self.levels.append(level_of(backend, grid, values, weights, polynomial, self.dtype, self.symmetric))
         for i, level in enumerate(self.levels[:-1]):
             level.allocate(self.levels[i + 1], i > 0 and visits > 1)
@@ -140,6 +147,30 @@ def _product(backend: Backend, grid: Any, values: Any, weights: Any) -> Coeffici
     stored = [i for i, step in enumerate(steps) if step == CENTER or coupling[i] != 0]
     statistics["coupling"] = [coupling[i] for i in stored]
     return Coefficients(size, periodic, [steps[i] for i in stored], arrays.rows(backend, coarse, stored), statistics)
+
+
+def _warn_of_another_scale(given: Coefficients, product: Coefficients, scale: float) -> None:
+    """Warn if a given coarse matrix, times a number, changes smooth vectors much more or less than the product does."""
+    (of_given, most), (of_product, all_of_product) = (_couplings(one) for one in (given, product))
+    if of_given < _COUPLED * most or of_product < _COUPLED * all_of_product:
+        return  # other terms decide how large the matrices are
+    ratio = scale * of_given / of_product
+    if not 1 / _MOST_SCALE <= ratio <= _MOST_SCALE:
+        warnings.warn(
+            f"multigrid: the matrix that coarse() returned for {prod(given.size)} points is about {ratio:.2g} times as "
+            "large as the product of restriction, matrix and interpolation, so that cycles converge slowly, or not at "
+            "all; coarse= of multigrid describes how it has to be scaled",
+            stacklevel=5,
+        )
+
+
+def _couplings(matrix: Coefficients) -> tuple[float, float]:
+    """Return the sum of absolute values of couplings, times the distances of neighbours, and that of the diagonal."""
+    sums = list(zip(matrix.steps, matrix.statistics["coupling"], strict=True))
+    return (
+        sum(size * sum(map(abs, step)) for step, size in sums),
+        sum(size for step, size in sums if step == CENTER),
+    )
 
 
 def _power_of_two(norm: float) -> float:

@@ -13,7 +13,8 @@ from .vectors import Vectors
 
 _INCONSISTENT = 1e-6
 _LARGEST_RESIDUAL = 0.1  # of a solution, relative to b, however large rounding errors are
-TINY = 1e-307  #: elements of a right-hand side below which it counts as zero
+TINY = 1e-307  #: elements of a right-hand side that are too small to be divided by
+_ENLARGED = 2.0**600  # factor of such a right-hand side
 _SMALLEST = 1e-9  # of the largest element of a right-hand side that is not scaled
 
 
@@ -31,8 +32,10 @@ class Iteration:
         for name, found in (("b", largest), ("x0", 0.0 if x0 is None else v.size(x0)[0])):
             if not np.isfinite(found):
                 raise ValueError(f"multigrid.solve: {name} has elements that are not finite numbers")
-        if largest < TINY:
+        if largest == 0:
             return v.combined(0.0, b)
+        if largest < TINY:  # its reciprocal overflows
+            return v.combined(1 / _ENLARGED, self.solve(v.combined(_ENLARGED, b), None, tol, maxiter, eps))
         scale = 1.0
         if not _SMALLEST <= largest <= 1 / _SMALLEST:  # inner products must not overflow or vanish
             scale = largest
@@ -59,9 +62,10 @@ class Iteration:
             if error <= tol * size or self._at_rounding(x, (largest, size), (off, error), eps):
                 break
             if not error < before:
-                raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "does not become smaller"))
+                what = ", which does not become smaller"
+                raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, what))
         if not error <= tol * size and not self._at_rounding(x, (largest, size), (off, error), eps):
-            raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "is still larger"))
+            raise np.linalg.LinAlgError(self._failed(error / size, tol, iterations, "", True))
         off, error = off + abs(mean), float(np.hypot(error, mean * np.sqrt(len(b))))
         if not error <= tol * size and not self._at_rounding(x, (largest, size), (off, error), eps):
             raise np.linalg.LinAlgError(
@@ -83,17 +87,19 @@ class Iteration:
         """Return x; if constants are the null space, without its mean."""
         return self._vectors.shifted(x, -self._vectors.mean(x)) if self._hierarchy.singular else x
 
-    def _failed(self, found: float, tol: float, iterations: int, what: str) -> str:
-        others = ['dtype="float64"'] if self._hierarchy.dtype == np.float32 else []
+    def _failed(self, found: float, tol: float, iterations: int, what: str, at_most: bool = False) -> str:
+        """Return the message for a residual; `at_most`: the iteration has ended because of `maxiter`."""
+        others = ["a larger maxiter"] if at_most else []
+        others += ['dtype="float64"'] if self._hierarchy.dtype == np.float32 else []
         others += ['cycle="W"'] if self._cycle == "V" else []
         others += ['smoother="line"'] if self._smoother != "line" else []
-        hint = f"; try {' or '.join(others)}" if iterations and others else ""
+        hint = f"; try {' or '.join(others if iterations else others[:1])}" if others else ""
         if self._hierarchy.symmetric:
             need = "the matrix has to be positive definite, or singular with constants as its null space"
         else:
             need = "the diagonal of the matrix has to dominate, as with upwind differences"
         return (
-            f"multigrid.solve: after {iterations} iterations the relative residual is {found:.2g} and {what}, expected "
+            f"multigrid.solve: after {iterations} iterations the relative residual is {found:.2g}{what}, expected "
             f"{tol:.2g}; {need}{hint}"
         )
 

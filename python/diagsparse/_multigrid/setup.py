@@ -61,9 +61,12 @@ def multigrid(
         ``coarse(shape)`` returns the matrix of a coarser grid, for example that of the same equation there, or None
         for the default: the product of restriction, matrix and interpolation. It is called for one grid after the
         other. The points of a coarser grid are the points 0, 2, 4, ... of the axes that are coarsened. Right-hand sides
-        are restricted by the transpose of the interpolation, so the matrix has to be scaled as in the finite element
-        method: a stencil without division by the mesh size is multiplied by 1/2 for each coarser grid of one axis, by 1
-        for two axes, and by 2 for three axes.
+        are restricted by the transpose of the interpolation, so the matrix is that of the finite element or finite
+        volume method, without division by the volume of a cell: a coupling along an axis has a factor of 2 for each
+        coarsened axis, and if the axis itself is coarsened another one of 1/4. If all axes are coarsened, a stencil is
+        multiplied by 1/2 for each coarser grid of one axis, by 1 for two axes, and by 2 for three. There is a warning
+        if the matrix of a symmetric problem has another scale. Boundaries have to be where they are on the finest grid;
+        with `gallery.diffusion`, those of Neumann conditions and periodic axes are.
     dtype : {"float32", "float64"}, optional
         Type of the cycles. By default float64, or float32 if A is. Cycles in float32 take half of the memory and
         less time, and `solve` is as accurate.
@@ -104,6 +107,14 @@ def multigrid(
     >>> from scipy.sparse.linalg import cg
     >>> cg(A, np.ones(60000), M=M, rtol=1e-8)[1]
     0
+
+    Matrices for the coarser grids of a given equation, here in three dimensions:
+
+    >>> def diffusion(shape):
+    ...     return ds.gallery.diffusion(shape, boundary="neumann") * (32 / shape[0])
+    >>> M = ds.multigrid(diffusion((32, 32, 32)), coarse=diffusion)
+    >>> M.convergence_factor() < 0.5
+    True
     """
     began, who = time.perf_counter(), "multigrid"
     a = _readable(require_sparse(A, who, "A"))
@@ -192,7 +203,9 @@ def _check(found: grids.Coefficients, what: str = "multigrid: A") -> None:
     if not np.isfinite(sum(found.statistics["coupling"])):
         raise ValueError(f"{what} has elements that are not finite numbers")
     if not found.positive:
-        raise ValueError(f"{what} has elements on its main diagonal that are not positive")
+        raise ValueError(
+            f"{what} has elements on its main diagonal that are not positive; if A is negative definite, use -A"
+        )
 
 
 def _conserves(A: Any, rounding: float) -> bool:

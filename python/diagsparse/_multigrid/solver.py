@@ -150,8 +150,9 @@ class Multigrid(LinearOperator):
         Raises
         ------
         numpy.linalg.LinAlgError
-            If the residual is larger than `tol` after the iterations, and not as small as rounding allows; or if the
-            matrix is singular and the elements of b do not add up to zero, so that there is no solution.
+            If the residual is larger than `tol` after the iterations, and not as small as rounding allows; if the
+            solution overflows; or if the matrix is singular and the elements of b do not add up to zero, so that there
+            is no solution.
         ValueError, TypeError
             If the shape of `b` or `x0` does not fit, they have values that are not numbers or not finite, or `tol` or
             `maxiter` is negative.
@@ -193,7 +194,10 @@ class Multigrid(LinearOperator):
 
         def solved(right: Any, j: int, dtype: np.dtype) -> Any:
             start = starts[j] if starts else None
-            return self._iteration.solve(right, start, tol, maxiter, np.finfo(dtype).eps)
+            x, info = self._iteration.solve(right, start, tol, maxiter, np.finfo(dtype).eps), np.finfo(dtype)
+            if self._vectors.size(x)[0] > info.max:
+                raise np.linalg.LinAlgError(f"{who}: the solution overflows {info.dtype}")
+            return x
 
         return columns.apply(self._matrix, solved, b, who)
 

@@ -33,6 +33,43 @@ def on_the_diagonal(batch: Any, who: str) -> SparseArray:
     return format_named("dia").array((data, offsets), shape=(order, order), align="row")
 
 
+def nonzeros(batch: Any) -> dict[int, int]:
+    """Return how many elements of all members are not zero, by the offset of their diagonal; the batch is not copied.
+
+    On a GPU, one diagonal at a time is.
+    """
+    if batch._interleaved:
+        summary, count = batch._all._summary(), batch.count
+        offsets, fill = (summary.offsets // count).tolist(), summary.fill.tolist()
+        return dict(zip(offsets, fill, strict=True))
+    n, order = batch.shape[0], batch.count * batch.shape[0]
+    if not order:
+        return {}
+    if batch._backend is CPU:
+        return {k: int(np.count_nonzero(elements(batch, k))) for k in diagonal_starts(batch)}
+    found = {}
+    for k in diagonal_starts(batch):
+        data = batch._core.empty((1, order), batch.dtype.name, batch._backend.index)
+        data.fill(0)
+        _assign(window(batch._backend, data, max(0, -k), (batch.count, n - abs(k)), n), elements(batch, k))
+        alone = format_named("dia").array((data, [k]), shape=(order, order), align="row")
+        found[k] = int(alone._summary().fill.sum())
+    return found
+
+
+def elements(batch: Any, k: int) -> Any:
+    """Return the elements on a diagonal of all members, or None if it is not stored: (count, n - |k|), a view.
+
+    If the members are interleaved, they are copied, and have the shape (n - |k|, count).
+    """
+    if batch._interleaved:
+        stored = k * batch.count in batch._all.offsets
+        return batch._all.diagonal(k * batch.count).reshape(-1, batch.count) if stored else None
+    starts, values = diagonal_starts(batch), batch._matrix.values
+    shape = batch.count, batch.shape[0] - abs(k)
+    return window(batch._backend, values, starts[k], shape, values.shape[1]) if k in starts else None
+
+
 def diagonal_starts(batch: batch_array) -> dict[int, int]:
     """Return the offset of each diagonal, and the position of its first element among the values of a member."""
     return {offset: start for offset, _, _, start in batch._all._format.spans(batch._all).tolist()}

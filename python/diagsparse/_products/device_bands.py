@@ -44,3 +44,18 @@ def random_vector(a: SparseArray) -> Any:
     result[: n - rest].reshape((times, _RANDOM)).assign(repeated)
     result[n - rest :].assign(numbers[:rest])
     return result
+
+
+def three_diagonals(a: SparseArray, members: int = 1) -> tuple[Any, Any, Any]:
+    """Return the diagonals below, on and above the main one; they may share the memory of the matrix.
+
+    If `members` are interleaved, they are `members` apart.
+    """
+    a, n, core = a if a.format in WITH_DIAGONALS else convert(a, "csr"), a.shape[0], a._core
+    below, main, above = (
+        core.diagonal(a._matrix, a._op, k * members, shared=True)
+        if abs(k) * members < n
+        else core.empty((0,), a.dtype.name, a._backend.index)
+        for k in (-1, 0, 1)
+    )
+    return below, main, above

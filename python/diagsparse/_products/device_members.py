@@ -13,23 +13,12 @@ import numpy as np
 from .._arrays import device_dense
 from .._matrix.sparse_array import SparseArray
 from . import device_corners
-from .device_bands import by_rows
+from .device_bands import by_rows, three_diagonals
 from .substitution import Singular
 
 Solve = Callable[[Any, Any], None]
 
 MANY = 2048  #: members from which a thread or two for each of them keep a GPU busy
-
-
-def _three_diagonals(a: SparseArray, members: int) -> tuple[Any, Any, Any]:
-    """Return the diagonals below, on and above the main one; they may share the memory of the matrix."""
-    below, main, above = (
-        a._core.diagonal(a._matrix, a._op, k * members, shared=True)
-        if abs(k) * members < a.shape[0]
-        else a._core.empty((0,), a.dtype.name, a._backend.index)
-        for k in (-1, 0, 1)
-    )
-    return below, main, above
 
 
 def _columns(array: Any) -> list[Any]:
@@ -49,7 +38,7 @@ def _require_solved(verdict: list[int], n: int) -> None:
 
 def _tridiagonal(a: SparseArray, members: int, reach: tuple[int, int]) -> tuple[Solve, int, str]:
     """Return a solver that repeats the elimination: it reads as many bytes as one that would read its results."""
-    three, core, n = _three_diagonals(a, members), a._core, a.shape[0] // members
+    three, core, n = three_diagonals(a, members), a._core, a.shape[0] // members
     pivoting = max(core.solve_members(*three, members, None, None, False, True)) >= 0
     if pivoting:
         _require_solved(core.solve_members(*three, members, None, None, True, True), n)
@@ -63,7 +52,7 @@ def _tridiagonal(a: SparseArray, members: int, reach: tuple[int, int]) -> tuple[
 
 def tridiagonal_once(a: SparseArray, members: int) -> Solve:
     """Return a solver that verifies each solution, and pivots where that is needed."""
-    three, core, n = _three_diagonals(a, members), a._core, a.shape[0] // members
+    three, core, n = three_diagonals(a, members), a._core, a.shape[0] // members
 
     def solve(b: Any, x: Any) -> None:
         b = device_dense.gather(core, b, 0) if x is b else b

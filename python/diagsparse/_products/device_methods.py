@@ -19,7 +19,7 @@ from .._matrix.sparse_array import SparseArray
 from . import device_banded, device_corners, device_corrected, device_members
 from .banded_sizes import MOST_REACH
 from .cudss import Cudss
-from .device_bands import WITH_DIAGONALS, by_rows, filled, random_vector
+from .device_bands import WITH_DIAGONALS, by_rows, filled, random_vector, three_diagonals
 from .triangles import Triangle
 
 _MIN_ROWS = {"tridiagonal": 3, "pentadiagonal": 5}  # rows of a system in cuSPARSE
@@ -72,23 +72,10 @@ def _diagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, s
     return solve, inverse.nbytes, "finite"
 
 
-def _three_diagonals(a: SparseArray) -> tuple[Any, Any, Any]:
-    """Return the diagonals below, on and above the main one; they may share the memory of the matrix."""
-    a = a if a.format in WITH_DIAGONALS else convert(a, "csr")
-    n, core = a.shape[0], a._core
-    below, main, above = (
-        core.diagonal(a._matrix, a._op, k, shared=True)
-        if abs(k) < n
-        else core.empty((0,), a.dtype.name, a._backend.index)
-        for k in (-1, 0, 1)
-    )
-    return below, main, above
-
-
 def _tridiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     values = 4 * a.shape[0]  # 2.6 for each row, or 4.4 if the inverse does not decay
     memory.require_free(values * a.dtype.itemsize, f"factorized: factors of {a.shape[0]} rows", a._backend)
-    below, main, above = _three_diagonals(a)
+    below, main, above = three_diagonals(a)
     factors = a._core.factor_tridiagonal(below, main, above, max(1, a.shape[0] // members))
     if factors is None and members > 1:  # solutions would be inaccurate without pivoting
         return device_members.pivoting(a, members)
@@ -114,7 +101,7 @@ def tridiagonal_once(a: SparseArray, members: int) -> Solve:
             require_regular(a, factored, verify)
             factored(b, x)
 
-    diagonals, block = _three_diagonals(a), max(1, a.shape[0] // members)
+    diagonals, block = three_diagonals(a), max(1, a.shape[0] // members)
     return solve
 
 

@@ -75,8 +75,9 @@ class Solver:
 
         Parameters
         ----------
-        b : array_like, shape (n,) or (n, k); for a batch (count, n), or (n,) for all members
-            For factors on a GPU, b may be an array of CuPy, PyTorch or JAX, or a `DeviceArray`, there.
+        b : array_like, shape (n,) or (n, k); for a batch (count, n), interleaved (n, count), or (n,) for all members
+            The right-hand sides. For factors on a GPU, b may be an array of CuPy, PyTorch or JAX, or a `DeviceArray`,
+            there.
         trans : {"N", "T", "H"}
             Solve with the matrix, its transpose or its adjoint.
 
@@ -84,7 +85,8 @@ class Solver:
         -------
         array
             An array of the same library as `b`, with the dtype of ``A @ b``. If this is wider than that of A, the first
-            such `b` triggers a second factorization.
+            such `b` triggers a second factorization. It has the shape of `b`; for a batch always (count, n), or
+            interleaved (n, count).
 
         Raises
         ------

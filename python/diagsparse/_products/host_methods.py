@@ -20,6 +20,8 @@ from .triangles import Triangle
 
 _OPERATIONS = {"N": 0, "T": 1, "H": 2}  # of operations in LAPACK
 ALL = slice(None)
+# Of SuperLU, for matrices with symmetric positions: on grids, factors have half of the values of those by default.
+_WITHOUT_PIVOTING = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 _BLOCK = 64  # rows of the workspace of orthogonal factors for each right-hand side
 
 Solve = Callable[..., np.ndarray]
@@ -137,7 +139,7 @@ def superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> t
         shifted = sp.csc_array(shifted - sigma * sp.eye_array(a.shape[0], dtype=a.dtype, format="csc"))
     require_finite(shifted.data)
     try:
-        factors = splu(shifted)
+        factors = splu(shifted, **(_WITHOUT_PIVOTING if _needs_no_pivoting(shifted) else {}))
     except RuntimeError:  # whose text is about SuperLU's own files
         empty = np.flatnonzero((np.diff(shifted.tocsr().indptr) == 0) | (np.diff(shifted.indptr) == 0))
         why = f"row or column {empty[0]} has no elements" if empty.size else "SuperLU found a pivot that is zero"
@@ -149,6 +151,20 @@ def superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> t
         return factors.solve(_alone(b, rows, a.shape[0]), trans)[rows]
 
     return solve, factors.nnz * (a.dtype.itemsize + 4)
+
+
+def _needs_no_pivoting(a: sp.csc_array) -> bool:
+    """Whether elimination is stable in any symmetric order: the positions are symmetric, the main diagonal dominates.
+
+    It dominates if in each row, or in each column, it is at least as large as the sum of the other absolute values.
+    """
+    transposed = a.T.tocsc()
+    if not (np.array_equal(a.indptr, transposed.indptr) and np.array_equal(a.indices, transposed.indices)):
+        return False
+    with np.errstate(over="ignore"):
+        sizes, most = abs(a), (2 + 16 * np.finfo(a.dtype).eps) * abs(a.diagonal())
+        dominates = any(bool((sizes.sum(axis=axis) <= most).all()) for axis in (0, 1))
+    return dominates and bool(np.isfinite(most).all())
 
 
 def triangular(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> tuple[Solve, int]:

@@ -55,7 +55,9 @@ def factorized(A: Any, sigma: complex = 0, *, method: str | None = None) -> Fact
     Notes
     -----
     On the CPU, the factors of a band with `kl` diagonals below the main one and `ku` above have ``n (2 kl + ku + 1)``
-    values, and need about ``2 n kl (kl + ku)`` multiply-adds; a solve needs ``2 n (2 kl + ku)``.
+    values, and need about ``2 n kl (kl + ku)`` multiply-adds; a solve needs ``2 n (2 kl + ku)``. If the positions are
+    symmetric and the main diagonal dominates in all rows or all columns, "superlu" exchanges no rows, so that it can
+    choose an order with less fill.
 
     On a GPU, a tridiagonal matrix and its factors have 5.6 to 7.4 n values. They are computed without pivoting if this
     is accurate, else cuSPARSE pivots. There and in "pentadiagonal", every solve repeats the elimination. A band with at

@@ -95,6 +95,10 @@ class System:
             )
         return errors
 
+    def largest(self, array: Any) -> NDArray[np.float64]:
+        """Return the largest absolute value for each right-hand side; it is not finite if one of the values is not."""
+        return self._norms(_computable(array))[0]
+
     def _norms(self, array: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the maximum norm and the 2-norm of each right-hand side; no square overflows or vanishes."""
         axis = self._axis if array.ndim == 2 else 0

@@ -22,7 +22,7 @@ from .._multigrid import grids
 from .._products import method_choice
 
 _ENVELOPE_BYTES = 64  # for each element, of the graph of a matrix and its copies
-_SYMMETRIC = 1e-10  # norm(A - A.T) relative to norm(A) up to which A counts as symmetric
+_ROUNDING = 1e-6  # relative to the main diagonal, up to which it dominates
 
 
 class _Positions(NamedTuple):
@@ -36,6 +36,7 @@ class Problem:
     """The properties of a square matrix that decide how its systems are solved, each computed when it is first used."""
 
     members = 0  #: of a batch, 0 for a single matrix
+    most_asymmetry = 1e-10  #: norm(A - A.T) relative to norm(A), up to which A counts as symmetric
 
     def __init__(self, A: SparseArray) -> None:
         self.A, self.n, self.itemsize = A, A.shape[0], A.dtype.itemsize
@@ -94,7 +95,7 @@ class Problem:
         if getattr(self.A, "symmetry", None) == "symmetric":
             return True
         size = norm(self.A)
-        return bool(np.isfinite(size)) and norm(self.A - self.A.T) <= _SYMMETRIC * size
+        return bool(np.isfinite(size)) and norm(self.A - self.A.T) <= self.most_asymmetry * size
 
     @cached_property
     def positive_diagonal(self) -> bool:
@@ -103,18 +104,33 @@ class Problem:
             return self.counts.get(0, 0) == self.n
         return bool((self.A.diagonal() > 0).all())
 
+    @cached_property
+    def negative_diagonal(self) -> bool:
+        """Whether all elements of the main diagonal are negative; False for a matrix on a GPU."""
+        return self.on_cpu and self.n > 0 and bool((self.A.diagonal() < 0).all())
+
+    @cached_property
+    def others(self) -> float:
+        """The largest sum of absolute off-diagonal values of a row, relative to the one on the main diagonal."""
+        main, sums = abs(self.A.diagonal()), self.A._format.absolute_sums(self.A, 1)
+        if sums.shape != main.shape:  # equal sums are there once
+            main, sums = main.min(keepdims=True), sums.max(keepdims=True)
+        with np.errstate(all="ignore"):
+            return float(np.max((sums - main) / main, initial=0.0))
+
     # ---- fill ------------------------------------------------------------------------------------
     @cached_property
     def factor_entries(self) -> int:
         """Estimated number of values in the factors of a direct solver that reorders the rows and columns.
 
-        For a grid it is what nested dissection needs, otherwise the envelope after the reverse Cuthill-McKee order; and
-        never more than a band in the given order.
+        For a grid it is what nested dissection needs, and twice as much if SuperLU has to exchange rows; otherwise the
+        envelope after the reverse Cuthill-McKee order; and never more than a band in the given order.
         """
         below, above = self.reach
         band = self.n * (2 * below + above + 1)
         if self.grid is not None:
-            return int(min(band, self.n * _entries_per_point(self.grid)))
+            pivoting = self.on_cpu and not self.others <= 1 + _ROUNDING
+            return int(min(band, self.n * _entries_per_point(self.grid) / (1 if pivoting else 2)))
         return int(min(band, 2 * self._envelope(), self.n * self.n))
 
     @property

@@ -11,7 +11,7 @@ from .costs import Cost
 from .methods import METHODS, Method, names
 from .problem import Problem
 
-_FASTER = 2.0  # an iterative method is preferred to a direct one if its predicted time is shorter by this factor
+_FASTER = 2.0  # another method is preferred to that of `factorized` if its predicted time is shorter by this factor
 
 LAST = "qr"  #: the method that is tried after all others
 _NARROW = {"cpu": ("diagonal", "tridiagonal"), "cuda": ("diagonal", "tridiagonal", "banded")}  # always come first
@@ -65,23 +65,20 @@ class Ranking:
     def order(self) -> list[Method]:
         """All methods that suit the matrix, the first one to be tried first; what is not installed comes last.
 
-        The direct method is that of `factorized`. An iterative method comes before it if it should be clearly faster,
-        or if the factors would not fit in memory. Orthogonal factors are the last resort.
+        They are sorted by their predicted times. The method of `factorized` comes before others that need more than
+        half of its time, and for a batch before all others. Orthogonal factors are the last resort.
         """
         suitable = [method for method in self._methods if method.name not in self.left_out]
         if len(suitable) < 2:  # no forecast is needed
             return suitable
-        direct = sorted(
-            (m for m in suitable if m.direct), key=lambda m: (m.name != self._problem.direct, self._time(m))
-        )
-        iterative = sorted((m for m in suitable if not m.direct), key=self._time)
-        if iterative and direct:
-            usual = self._time(direct[0]) if self._fits(direct[0]) else float("inf")
-            first = [method for method in iterative if _FASTER * self._time(method) < usual]
-            ranked = [*first, *direct, *(method for method in iterative if method not in first)]
-        else:
-            ranked = [*direct, *iterative]
-        return sorted(ranked, key=lambda method: (method.name == LAST, bool(method.missing())))
+        return sorted(suitable, key=lambda m: (m.name == LAST, bool(m.missing()), self._handicapped(m)))
+
+    def _handicapped(self, method: Method) -> tuple[bool, float]:
+        """Return what the methods are sorted by."""
+        usual = method.name == self._problem.direct
+        if self._problem.members:
+            return not usual, self._time(method)
+        return not self._fits(method), self._time(method) * (1 if usual else _FASTER)
 
     @cached_property
     def left_out(self) -> dict[str, str]:

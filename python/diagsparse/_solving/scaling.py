@@ -26,7 +26,7 @@ from .._products.batch_matrix import diagonal_starts, on_the_diagonal
 from .._products.batches import batch_array
 from .._products.interleaved import interleaved_batch
 from .._products.substitution import DIAGONALS
-from .errors import System
+from .errors import Errors, System, can_be_refined
 
 _SIMILAR = 1000  # ratio of the sizes of rows, or of columns, up to which they are left as they are
 _SWEEPS = 20  # over all rows and columns
@@ -51,11 +51,8 @@ def equilibrated(given: Equation) -> Equation:
 
     The rows of batches are scaled, but not their columns.
     """
-    A = given.system.A
-    smallest, largest = given.system.row_sums
-    differ = np.any(smallest < largest / _SIMILAR) and np.isfinite(largest).all()
-    owner = owners.owner_of(given.b)
-    if not differ:
+    A, owner = given.system.A, owners.owner_of(given.b)
+    if not _rows_differ(given.system):
         return given
     if isinstance(A, Batch):
         return given if owner is owners.AnyLibrary else _scaled_members(given, owner)
@@ -71,6 +68,26 @@ def equilibrated(given: Equation) -> Equation:
     format = A.format if A.format in (*DIAGONALS, "qband") else "csr"
     scaled = array(sp.csr_array((values, csr.indices, csr.indptr), csr.shape), format)
     return Equation(System(scaled.to(A.device), owner), R @ given.b, C)
+
+
+def _rows_differ(system: System) -> bool:
+    smallest, largest = system.row_sums
+    return bool(np.any(smallest < largest / _SIMILAR) and np.isfinite(largest).all())
+
+
+def errors_of_rows(given: Equation, x: Any, errors: Errors) -> NDArray[np.float64]:
+    """Return the backward errors of x where each row counts as much as any other, for a symmetric matrix.
+
+    They are those of the system ``(S A S) y = S b`` with 1 on the main diagonal, where no value is larger if A is
+    positive definite.
+    """
+    A, system = given.system.A, given.system
+    if not _rows_differ(system) or not can_be_refined(x):
+        return errors.backward
+    root = np.sqrt(abs(A.diagonal()).astype(np.finfo(widened(A.dtype)).dtype))
+    S, inverse = (diags({0: values}, format="dia", device=A.device) for values in (1 / root, root))
+    residual, solution, right = (system.largest(v) for v in (S @ errors.residual, inverse @ x, S @ given.b))
+    return residual / np.maximum(solution + right, np.finfo(root.dtype).tiny)
 
 
 def _powers(A: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -21,7 +21,7 @@ from .methods import FACTORIZED, METHODS, Method, Solver, Unsolvable, names
 from .problem import Problem
 from .ranking import LAST, Ranking
 from .report import SolveReport
-from .scaling import Equation, equilibrated
+from .scaling import Equation, equilibrated, errors_of_rows
 
 _GOAL, _LIMIT = 4, 1000  # backward errors without tol=, in units of eps: aimed at, and allowed
 _FIRST = 1e-4  # fraction to which an iteration first reduces the residual
@@ -49,9 +49,10 @@ def solve(
 ) -> Any | tuple[Any, SolveReport]:
     """Return x with ``A x = b``, for one or several right-hand sides, by a method that suits the matrix.
 
-    Diagonal, tridiagonal and banded matrices are factored as such. Large symmetric matrices of grids are solved by
-    conjugate gradients with multigrid, other matrices by a direct solver that reorders them, or by GMRES with
-    incomplete factors if complete ones would be too large. ``recommend(A, op="solve")`` explains the choice.
+    Diagonal, tridiagonal and banded matrices are factored as such. Large matrices of grids that are symmetric, or have
+    a dominant main diagonal, are solved by conjugate gradients or GMRES with multigrid, other matrices by a direct
+    solver that reorders them, or by GMRES with incomplete factors if complete ones would be too large.
+    ``recommend(A, op="solve")`` explains the choice.
 
     Parameters
     ----------
@@ -70,8 +71,8 @@ def solve(
     Returns
     -------
     array
-        The solution: an array of the same shape and library as `b`, for a batch of shape (count, n). It has the dtype
-        of ``A @ b``: float64 for float32 matrices and float64 right-hand sides.
+        The solution: an array of the same shape and library as `b`; for a batch of shape (count, n), interleaved
+        (n, count). It has the dtype of ``A @ b``: float64 for float32 matrices and float64 right-hand sides.
 
     Raises
     ------
@@ -81,9 +82,9 @@ def solve(
         If A is not square, the shape of `b` does not fit, `tol` is not positive, or `method` does not support the
         matrix; on the CPU also for values of A that are not finite.
     numpy.linalg.LinAlgError
-        If the matrix is singular, the system has no solution, or no method reaches `tol`; on a GPU also for values that
-        are not finite. The message contains the errors. Without `tol`, also if x has no correct digits, because A is
-        singular to working precision; with `tol` this is a `scipy.linalg.LinAlgWarning`.
+        If the matrix is singular, the system has no solution, the solution overflows, or no method reaches `tol`; on a
+        GPU also for values that are not finite. The message contains the errors. Without `tol`, also if x has no
+        correct digits, because A is singular to working precision; with `tol` this is a `scipy.linalg.LinAlgWarning`.
     ImportError
         On a GPU, if cuDSS is needed but not installed.
     MemoryError
@@ -115,32 +116,37 @@ def solve(
     ('multigrid', True)
     """
     began = time.perf_counter()
-    a = A if isinstance(A, Batch) else require_sparse(A, "solve", "A")
+    a: Any = A if isinstance(A, Batch) else require_sparse(A, "solve", "A")
     if a.shape[0] != a.shape[1]:
         raise ValueError(f"solve: A is {a!r}; expected a square matrix")
     if tol is not None and not (isinstance(tol, (int, float, np.number)) and 0 < tol < np.inf):
         raise ValueError(f"solve: tol={tol!r}, expected a positive number")
     right = _right_sides(a, b)
     given = Equation(System(a, owners.owner_of(right)), right)
-    scaled: Equation | None = None
+    problem, scaled = Problem(a), None
     failed: dict[str, str] = {}
     no_memory: dict[str, MemoryError] = {}
     zero_pivot = hopeless = False  # of a method that is as stable as any other but orthogonal factors
-    for candidate, reason in _choices(a, method):
+    for candidate, reason in _choices(problem, method):
         allowed = candidate.name == LAST and a.shape[0] <= _SMALL if zero_pivot else True
         if failed and (candidate.missing() or (candidate.direct and (hopeless or not allowed))):
             continue
         most_stable = a.device.partition(":")[0] in candidate.pivoting
         try:
-            if not candidate.keeps_rows:
-                scaled = scaled or equilibrated(given)
-            own = given if candidate.keeps_rows or scaled is None else scaled
+            if keeps_rows := candidate.keeps_rows and (isinstance(a, Batch) or problem.symmetric):
+                own = given
+            else:
+                own = scaled = scaled or equilibrated(given)
             with np.errstate(all="ignore"):  # the errors are computed afterwards
-                solver = candidate.prepare(own.system.A)
+                solver = candidate.prepare(problem if own is given else Problem(own.system.A))
                 ready = time.perf_counter()
                 found = _refined(own.system, solver, own.b, tol if own is given else None)
                 x = own.unscaled(found.x)
                 errors = found.errors if own is given else given.system.errors(x, given.b)
+                of_rows = found.errors.backward
+                if keeps_rows and not isinstance(a, Batch):
+                    of_rows = errors_of_rows(given, x, errors)
+                _require_no_overflow(own, solver, found, errors)
         except Unsolvable as error:
             raise np.linalg.LinAlgError(f"solve: {error}") from None
         except np.linalg.LinAlgError as error:
@@ -153,14 +159,17 @@ def solve(
             continue
         limit = _LIMIT * found.eps if tol is None else float(tol)
         useless = _useless(found.errors, found.eps, _DOUBTED if zero_pivot else _SINGULAR)
-        if wrong := _wrong(errors, found.errors, found.eps, limit, useless if tol is None else None):
+        if wrong := _wrong(errors, found.errors, of_rows, found.eps, limit, useless if tol is None else None):
             failed[candidate.name] = wrong
             hopeless |= most_stable and found.errors.worst <= _LIMIT * found.eps  # no method has a smaller error
             continue
         if useless is not None and useless.any():
             warnings.warn(f"solve: {_singular(found.errors, useless)}", LinAlgWarning, stacklevel=2)
+        used = getattr(solver, "method", candidate.name)
+        if candidate.name in METHODS and used != candidate.name:
+            failed[candidate.name], reason = "its factors would be inaccurate", METHODS[used].reason(problem)
         result = SolveReport(
-            candidate.name, reason, failed, a.shape, str(owners.dtype_of(x)), a.device, limit,
+            used, reason, failed, a.shape, str(owners.dtype_of(x)), a.device, limit,
             errors.backward, errors.residuals, found.steps, ready - began, time.perf_counter() - ready,
         )  # fmt: skip
         return (x, result) if report else x
@@ -192,8 +201,9 @@ def _right_sides(a: Any, b: Any) -> Any:
     return b
 
 
-def _choices(a: Any, method: str | None) -> Iterator[tuple[Method, str]]:
+def _choices(problem: Problem, method: str | None) -> Iterator[tuple[Method, str]]:
     """Yield the methods to be tried, and why."""
+    a = problem.A
     if method is not None:
         if method not in (known := names(a.device)):
             raise ValueError(f"solve: no method {method!r} on {a.device}; expected {', '.join(known)}")
@@ -201,9 +211,8 @@ def _choices(a: Any, method: str | None) -> Iterator[tuple[Method, str]]:
             raise ValueError(f"solve: method {method!r} is for a single matrix, and A is a batch")
         yield METHODS[method], "It was asked for."
     elif isinstance(a, Batch):
-        yield FACTORIZED, "The members of a batch are factored as one block diagonal matrix."
+        yield FACTORIZED, "All members of a batch are factored together, as it suits their diagonals."
     else:
-        problem = Problem(a)
         for one in Ranking(problem):
             yield one, one.reason(problem)
 
@@ -230,6 +239,21 @@ def _refined(system: System, solver: Solver, b: Any, tol: float | None) -> _Foun
     return _Found(x, errors, steps, eps)
 
 
+def _require_no_overflow(own: Equation, solver: Solver, found: _Found, errors: Errors) -> None:
+    """Raise Unsolvable if a solution is not finite, but an accurate one for a much smaller right-hand side is."""
+    overflowing = errors.finite & ~np.isfinite(errors.backward)
+    if not overflowing.any() or not can_be_refined(found.x):
+        return
+    info, sizes = np.finfo(owners.dtype_of(found.x)), own.system.largest(own.b)
+    _, exponent = np.frexp(sizes[np.isfinite(sizes)].max(initial=0.0))
+    b = own.b * 2.0 ** -int(exponent) * 2.0 ** (info.minexp // 2)
+    y = solver(b, _FIRST)
+    backward, size = own.system.errors(y, b).backward, own.system.largest(own.unscaled(y))[overflowing].max()
+    if (backward[overflowing] <= max(_FIRST, _LIMIT * found.eps)).all() and np.isfinite(size):
+        power = round(np.log10(size) + np.log10(2) * (int(exponent) - info.minexp // 2))
+        raise Unsolvable(f"the solution overflows {info.dtype}: its largest element is about 1e{power}")
+
+
 def _useless(scaled: Errors, eps: float, singular: float) -> NDArray[np.bool_]:
     """Return which solutions have no correct digits: |A| |x| eps / |b| and the residual are at least `singular`."""
     return scaled.finite & (scaled.growth * eps >= singular) & (scaled.residuals > singular)
@@ -240,20 +264,28 @@ def _singular(scaled: Errors, useless: NDArray[np.bool_]) -> str:
     return f"A is singular to working precision for this b: |A| |x| / |b| is {growth:.2g}"
 
 
-def _wrong(errors: Errors, scaled: Errors, eps: float, limit: float, useless: NDArray[np.bool_] | None) -> str:
+def _wrong(
+    errors: Errors,
+    scaled: Errors,
+    of_rows: NDArray[np.float64],
+    eps: float,
+    limit: float,
+    useless: NDArray[np.bool_] | None,
+) -> str:
     """Return what is wrong with a solution, with its errors; "" if nothing is.
 
-    `scaled` are the errors in the system whose rows have about the same size: a solution must not ignore small rows.
-    `useless` are the right-hand sides whose solutions have no correct digits, or None if they are accepted.
+    `scaled` are the errors in the system that was solved, and `of_rows` the backward errors in one whose rows have
+    about the same size: a solution must not ignore small rows. `useless` are the right-hand sides whose solutions have
+    no correct digits, or None if they are accepted.
     """
     missed = errors.finite & ~(errors.backward <= limit)
-    ignored = errors.finite & ~(scaled.backward <= max(limit, eps**0.5))
+    ignored = errors.finite & ~(of_rows <= max(limit, eps**0.5))
     if missed.any():
         which, what = missed, f"the backward error is larger than {limit:.2g}"
     elif useless is not None and useless.any():
         which, what = useless, f"{_singular(scaled, useless)} (tol= accepts such solutions)"
     elif ignored.any():
-        most = scaled.backward[ignored].max()
+        most = of_rows[ignored].max()
         which, what = ignored, f"rows of A differ in size, and the backward error of a small one is {most:.2g}"
     else:
         return ""

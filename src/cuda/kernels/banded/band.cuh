@@ -26,7 +26,7 @@ namespace diagsparse::cuda::banded {
 using tridiagonal::less_product;
 using tridiagonal::magnitude;
 using tridiagonal::minus;
-using tridiagonal::reciprocal;
+using tridiagonal::unchecked_reciprocal;
 
 constexpr int kMostReach = 64;  // diagonals on each side
 constexpr int kMostDiagonals = 2 * kMostReach + 1;

@@ -138,7 +138,7 @@ struct LargeBlock {
     for (int r = 0; r < Rows; ++r) {
       shared.factors[buffer][row(r)] = column[r];
       if (row(r) == pivot) {
-        shared.inverse[buffer] = reciprocal(column[r]);
+        shared.inverse[buffer] = unchecked_reciprocal(column[r]);
         shared.pivot[buffer] = pivot;
         shared.order[k] = pivot;
       }

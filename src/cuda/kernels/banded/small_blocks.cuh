@@ -96,7 +96,7 @@ struct SmallBlock {
 #pragma unroll
       for (int to = kLanes / 2; to > 0; to /= 2) best = max(best, __shfl_xor_sync(~0u, best, to, kLanes));
       const int pivot = 31 - static_cast<int>(best & 31u);
-      const T inverse = reciprocal(of_lane(main[k], pivot, kLanes)), factor = main[k];
+      const T inverse = unchecked_reciprocal(of_lane(main[k], pivot, kLanes)), factor = main[k];
       strong = strong && size_of(inverse) > 0 && is_finite(inverse);
       const bool mine = row == pivot;
       main[k] = convert<T>(mine ? 1 : 0);

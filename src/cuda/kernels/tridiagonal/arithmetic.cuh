@@ -28,22 +28,22 @@ __device__ T less_product(T sum, T u, T v) {
 
 // 1 / v by Newton's method from the approximation of the hardware, without the slow path of a division; NaN if v is
 // zero, subnormal or not finite, which callers have to check.
-inline __device__ double reciprocal(double v) {
+inline __device__ double unchecked_reciprocal(double v) {
   double y;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(v));
   y = fma(y, fma(-v, y, 1.0), y);
   return fma(y, fma(-v, y, 1.0), y);
 }
-inline __device__ float reciprocal(float v) {
+inline __device__ float unchecked_reciprocal(float v) {
   float y;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(v));
   return fmaf(y, fmaf(-v, y, 1.0f), y);
 }
 template <class R>
-__device__ Complex<R> reciprocal(Complex<R> v) {  // without overflow in between
+__device__ Complex<R> unchecked_reciprocal(Complex<R> v) {  // without overflow in between
   const bool wide = fabs(v.re) >= fabs(v.im);
-  const R large = wide ? v.re : v.im, little = wide ? v.im : v.re, ratio = little * reciprocal(large);
-  const R inverse = reciprocal(fma(little, ratio, large));
+  const R large = wide ? v.re : v.im, little = wide ? v.im : v.re, ratio = little * unchecked_reciprocal(large);
+  const R inverse = unchecked_reciprocal(fma(little, ratio, large));
   return wide ? Complex<R>{inverse, -ratio * inverse} : Complex<R>{ratio * inverse, -inverse};
 }
 template <class T>

@@ -43,8 +43,8 @@ __global__ void __launch_bounds__(kBlock) weigh_corners(const Placement p, const
   const T c = last * load(y + top), d = less_product(one, minus(last), load(y + stride + top));
   const bool exchange = magnitude(c) > magnitude(a);
   const T pivot = exchange ? c : a, right = exchange ? d : b, below = exchange ? a : c;
-  const T inverse = reciprocal(pivot), factor = below * inverse;
-  const T rest = reciprocal(less_product(exchange ? b : d, factor, right));
+  const T inverse = unchecked_reciprocal(pivot), factor = below * inverse;
+  const T rest = unchecked_reciprocal(less_product(exchange ? b : d, factor, right));
   const T rows[2][2] = {{exchange ? last : T{}, exchange ? T{} : first},
                         {exchange ? T{} : last, exchange ? first : T{}}};
   T* const to = weights + 4 * member;

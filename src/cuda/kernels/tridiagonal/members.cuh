@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(2 * kLanes)
 #pragma unroll
     for (int j = 0; j < M; ++j) {
       if (first + j >= s.rows) break;
-      const T inverse = reciprocal(less_product(r.main[j], r.before[j], h));
+      const T inverse = unchecked_reciprocal(less_product(r.main[j], r.before[j], h));
       g = less_product(r.rhs[j], r.before[j], g) * inverse;
       h = r.after[j] * inverse;
       strong = strong && nonzero(inverse) && small(h) && small(r.before[j] * inverse);
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(2 * kLanes)
   strong = strong && magnitude(main) >= kLeastPivot;
   if (!strong && exists) *weak = 1;
   if (!exists) return;
-  T value = less_product(g, h, ends[1 - half][0][lane]) * reciprocal(main);
+  T value = less_product(g, h, ends[1 - half][0][lane]) * unchecked_reciprocal(main);
   if (s.rows > 0) store_once(own + (s.rows - 1) * s.step, value);
   for (int last = s.rows - 2; last >= 0; last -= M) {
     T gs[M], hs[M];
@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(kBlock)
     const bool exchange = magnitude(below) > magnitude(main);
     const T pivot = exchange ? below : main, other = exchange ? main : below;
     if (is_zero(pivot)) atomicMin(singular, static_cast<unsigned long long>(member * a.n + i));
-    const T inverse = reciprocal(pivot), factor = other * inverse;
+    const T inverse = unchecked_reciprocal(pivot), factor = other * inverse;
     const T q = exchange ? next_main : above, r = exchange ? next_above : far, y = exchange ? next_rhs : rhs;
     first[at] = q * inverse;
     second[at] = r * inverse;

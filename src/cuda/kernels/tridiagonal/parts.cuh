@@ -162,7 +162,7 @@ struct Part {
 #pragma unroll
     for (int k = 0; k <= last; ++k) {
       if constexpr (!factored) {
-        main[k] = reciprocal(k > 0 ? less_product(main[k], below[k], above[k - 1]) : main[k]);
+        main[k] = unchecked_reciprocal(k > 0 ? less_product(main[k], below[k], above[k - 1]) : main[k]);
         above[k] = above[k] * main[k];
       }
       rhs[k] = (k > 0 ? less_product(rhs[k], below[k], rhs[k - 1]) : rhs[k]) * main[k];
@@ -196,7 +196,7 @@ struct Part {
 template <class T>
 __device__ Line<T> solve_in_warp(Row<T> row, int count, bool& strong) {
   const int lane = static_cast<int>(threadIdx.x % 32);
-  T inverse = reciprocal(row.main), a = row.below * inverse, c = row.above * inverse, d = row.rhs * inverse;
+  T inverse = unchecked_reciprocal(row.main), a = row.below * inverse, c = row.above * inverse, d = row.rhs * inverse;
   strong = strong && (lane >= count || (nonzero(inverse) && small(a) && small(c)));
 #pragma unroll
   for (int step = 1; step < 32; step *= 2) {
@@ -214,7 +214,7 @@ __device__ Line<T> solve_in_warp(Row<T> row, int count, bool& strong) {
       d = less_product(d, c, d_down);
       next_c = minus(c * c_down);
     }
-    inverse = reciprocal(main);
+    inverse = unchecked_reciprocal(main);
     a = next_a * inverse;
     c = next_c * inverse;
     d = d * inverse;

@@ -112,11 +112,25 @@ def test_infinities_appear_where_they_meet_stored_values(format, kernel):
 @pytest.mark.parametrize("triangle", ["lower", "upper"])
 def test_one_triangle_of_a_large_product(format, triangle):
     keep = {"lower": np.tril, "upper": np.triu}[triangle]
-    for a in (ds.gallery.banded(500, 20, 20, seed=7), ds.gallery.banded(333, 2, 30, seed=8, dtype="complex128")):
+    for a in (
+        ds.gallery.banded(500, 20, 20, seed=7),
+        ds.gallery.banded(333, 2, 30, seed=8, dtype="complex128"),
+        ds.gallery.banded(400, 52, 50, seed=8),
+    ):
         A = ds.array(a, format, device="cuda")
         for kernel in KERNELS[format]:
             check_matmul(ds.syrk(A, triangle=triangle, kernel=kernel), sp.csr_array(a), sp.csr_array(a).T,
                          f"{kernel} {triangle}", mask=keep)  # fmt: skip
+
+
+@EACH_DIAGONAL
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_wide_band_times_a_narrow_one(format, dtype):
+    for lower, upper in ((52, 50), (30, 41), (3, 70)):
+        a, b = (sp.csr_array(ds.gallery.banded(450, *k, seed=9, dtype=dtype)) for k in ((lower, upper), (2, 1)))
+        A, B = (ds.array(x, format, device="cuda") for x in (a, b))
+        for left, right, la, ra in ((A, B, a, b), (B, A, b, a), (B.T, A.T, b.T, a.T)):
+            check_matmul(left.matmul(right, kernel="band"), la, ra, f"{lower} {upper}")
 
 
 @EACH_DIAGONAL

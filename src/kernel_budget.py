@@ -41,7 +41,7 @@ UNITS = {
     "diagonals": 195,
     "formats": 600,
     "layouts": 365,
-    "matmul": 110,
+    "matmul": 125,
     "matrices": 215,
     "multigrid": 130,
     "rows": 210,

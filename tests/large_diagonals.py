@@ -27,6 +27,8 @@ CASES = {
     "a narrow band next to a wide one": lambda d: holes(500, [0, *range(19, 44)], d),
     "two narrow bands next to a wide one": lambda d: holes(700, [-90, -89, *range(-30, -8), 0, 60], d),
     "bands with holes apart": lambda d: holes(500, [-203, -201, -200, 0, 1, 3, 200, 202, 203], d),
+    "every second offset": lambda d: holes(600, range(-26, 35, 2), d),
+    "every third offset, with holes": lambda d: holes(720, [3 * k + 1 for k in range(-8, 15) if k % 5], d),
     "scattered": lambda d: holes(640, [-600, -255, -64, -1, 0, 3, 130, 257, 601], d),
     "random": lambda d: ds.gallery.random_diagonals(515, 60, reach=0.9, seed=4, dtype=d),
 }

@@ -112,11 +112,25 @@ def test_infinities_appear_where_they_meet_stored_values(format, kernel):
 @pytest.mark.parametrize("triangle", ["lower", "upper"])
 def test_one_triangle_of_a_large_product(format, triangle):
     keep = {"lower": np.tril, "upper": np.triu}[triangle]
-    for a in (ds.gallery.banded(500, 20, 20, seed=7), ds.gallery.banded(333, 2, 30, seed=8, dtype="complex128")):
+    for a in (
+        ds.gallery.banded(500, 20, 20, seed=7),
+        ds.gallery.banded(333, 2, 30, seed=8, dtype="complex128"),
+        ds.gallery.banded(400, 52, 50, seed=8),
+    ):
         A = ds.array(a, format, device="cuda")
         for kernel in KERNELS[format]:
             check_matmul(ds.syrk(A, triangle=triangle, kernel=kernel), sp.csr_array(a), sp.csr_array(a).T,
                          f"{kernel} {triangle}", mask=keep)  # fmt: skip
+
+
+@EACH_DIAGONAL
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_wide_band_times_a_narrow_one(format, dtype):
+    for lower, upper in ((52, 50), (30, 41), (3, 70)):
+        a, b = (sp.csr_array(ds.gallery.banded(450, *k, seed=9, dtype=dtype)) for k in ((lower, upper), (2, 1)))
+        A, B = (ds.array(x, format, device="cuda") for x in (a, b))
+        for left, right, la, ra in ((A, B, a, b), (B, A, b, a), (B.T, A.T, b.T, a.T)):
+            check_matmul(left.matmul(right, kernel="band"), la, ra, f"{lower} {upper}")
 
 
 @EACH_DIAGONAL
@@ -146,9 +160,35 @@ def test_the_kernel_is_chosen_from_the_diagonals(format):
     assert chosen(ds.gallery.banded(20_000, 20, 20)) == "band"
     assert chosen(ds.gallery.random_diagonals(10_000, 100, seed=0)) == "block"
     assert chosen(ds.gallery.random_diagonals(10_000, 400, seed=0)) == "staged"
-    assert chosen(holes(200_000, range(-40, 41, 2), "float64")) == "block"  # half of each dense tile would be empty
+    assert chosen(holes(200_000, range(-40, 41, 2), "float64")) == "band"  # two bands that interleave
+    assert chosen(holes(200_000, range(-100, 101, 5), "float64")) == "block"
     assert chosen(holes(20_000, APART, "float64")) == ("block" if format == "cdm" else "bands")
     assert chosen(ds.gallery.banded(30_000, 20, 20), ds.gallery.banded(30_000, 20, 20, dtype="float32")) == "block"
+
+
+@EACH_DTYPE
+@pytest.mark.parametrize("apart", [2, 3, 4])
+def test_rectangular_bands_that_interleave(apart, dtype):
+    """Offsets with a common distance, also if those of A and B differ by no multiple of it, and one diagonal alone."""
+    rng = np.random.default_rng(apart)
+
+    def band(shape, numbers, shift):
+        offsets = [apart * k + shift for k in numbers]
+        return sp.csr_array(
+            sp.diags_array([rng.uniform(size=900)] * len(offsets), offsets=offsets, shape=shape)
+        ).astype(dtype)
+
+    a, b = band((600, 481), range(-12, 9), 1), band((481, 777), range(0, 25), -2)
+    for left, right in ((a, b), (b.T, a.T), (a, band((481, 481), [3], 2)), (band((600, 600), [-1], 0), a)):
+        for format in ("dia", "hm"):
+            A, B = (ds.array(x, format, device="cuda") for x in (left, right))
+            plan = ds.plan_matmul(A, B, kernel="band")
+            assert plan.kernel == "band"
+            C = plan()
+            check_matmul(C, left, right, format)
+            first = C.values.get()
+            assert np.array_equal(plan().values.get(), first)
+            check_matmul(plan(out=C, alpha=-2, beta=3), left, right, format, alpha=-2, beta=3, c0=left @ right)
 
 
 @pytest.mark.parametrize("columns", [40, 3000, 300_000, 4_000_000])

@@ -1,4 +1,5 @@
-// A band as the tile kernels read it: one diagonal for every offset of a range, whether it is stored or not.
+// A band as the tile kernels read it: one diagonal for every offset of a range, or for every second, third ... of them,
+// whether it is stored or not.
 #pragma once
 
 #include "core/plan.hpp"
@@ -18,6 +19,7 @@ struct Band {
   std::int64_t low = 0;  // the first offset
   std::vector<Diagonal> diagonals;
   bool cyclic = false;
+  std::int64_t apart = 1;  // distance between offsets
 
   int width() const { return static_cast<int>(diagonals.size()); }
   // The range of rows in which all stored diagonals have consecutive values.
@@ -29,9 +31,10 @@ struct Band {
 // the kernel supports.
 constexpr int tiles_of(int width) { return (width + 14) / 8; }
 constexpr int most_tiles(bool complex) { return complex ? 9 : 15; }
+constexpr int kMostApart = 4;  // largest distance between offsets that the kernel supports
 
-// Computes the operands and the result of a plan as bands. Returns false if one of them is not a band, because it is
-// too wide or because too few of its offsets are stored.
+// Computes the operands and the result of a plan as bands, with the same distance between offsets. Returns false if one
+// of them is not a band, because it is too wide or because too few of its offsets are stored.
 bool find_bands(const Plan& plan, Band& a, Band& b, Band& c);
 
 }  // namespace diagsparse::cuda::band

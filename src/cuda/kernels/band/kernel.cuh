@@ -8,11 +8,12 @@
 
 namespace diagsparse::cuda::band {
 
-// Most groups of 16 rows per block.
+// Most groups of 16 rows per block. If offsets are apart, the rows of a group are, too, and groups interleave.
 template <class T>
-constexpr int most_groups(int tiles) {
-  return is_complex<T> && tiles <= 6 ? 2 : 4;
+constexpr int most_groups(int tiles, bool apart = false) {
+  return is_complex<T> && tiles <= (sizeof(T) == 8 ? 5 : 6) && !apart ? 2 : 4;
 }
+static_assert(kMostApart <= most_groups<double>(3, true));
 
 // The rows of a block and their data in shared memory.
 template <class T>
@@ -49,7 +50,7 @@ struct BandBlock {
       const int row = e < 0 ? item * l * shared_layout.a_stride : shared_layout.b + item * e * shared_layout.b_stride,
                 position = row + since_border(from - row, kSector);
       (e < 0 ? a_at[l] : b_at[e]) = stored ? position : shared_layout.zeros;
-      if (bands.mirrored) a_at[d] = stored ? position + item * d : shared_layout.zeros;
+      if (bands.mirrored) a_at[d] = stored ? position + item * bands.apart * d : shared_layout.zeros;
       return shared + position;
     };
     if (inside) {
@@ -139,17 +140,20 @@ struct BandBlock {
 };
 
 // Number of blocks per multiprocessor to aim for, given the registers for the tiles and a few more. For narrow bands it
-// assumes fewer registers, so that seven blocks fit. (n = 10^6, 11 diagonals: 103 us with six, 98 with seven.)
+// assumes fewer registers, so that seven blocks fit. (n = 10^6, 11 diagonals: 103 us with six, 98 with seven.) So it
+// does in single precision, where shared memory has room for another block. (One H100, 41 diagonals: float32 257
+// instead of 284 us, complex64, together with blocks of 64 rows, 649 instead of 760.)
 template <class T>
-constexpr int band_blocks(int tiles, int count, int parts) {
-  const int registers = is_complex<T> ? 16 * count + 48 : tiles == 3 && count == 6 ? 72 : 8 * count + 36;
-  return std::max(1, 2048 / (most_groups<T>(tiles) * parts * registers));
+constexpr int band_blocks(int tiles, int count, int parts, bool apart) {
+  int registers = is_complex<T> ? 16 * count + 48 : tiles == 3 && count == 6 ? 72 : 8 * count + 36;
+  if (sizeof(Real<T>) == 4 && registers <= 144) registers = std::min(registers, 128);
+  return std::max(1, 2048 / (most_groups<T>(tiles, apart) * parts * registers));
 }
 
 // A warp's part of a block: it computes `Count` tiles of its rows of C, starting at tile First + part * Count. `first`:
-// the first of its rows in the block.
+// the first of its rows in the block; the others follow at distances of `apart`.
 struct WarpPart {
-  int part, first;
+  int part, first, apart = 1;
 
   // The elements of a tile that belong to a lane.
   __device__ static int row() { return static_cast<int>(threadIdx.x) % 32 / 4; }
@@ -169,18 +173,17 @@ inline __device__ void add_band(Tile<T> (&sums)[Count], const BandBlock<T>& bloc
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int k = 4 * half + inner;
-      right[t][half] = block.b_at[8 * t + row - k] + item * k;
+      right[t][half] = block.b_at[8 * t + row - k] + item * warp.apart * k;
       asm("" : "+r"(right[t][half]));  // holds it in a register instead of recomputing it in every step
     }
   }
   [&]<int... Part>(std::integer_sequence<int, Part...>) {
     const auto add = [&]<int P>() {
-      add_tiles<First + P * Count>(sums, block.bands, block.shared + item * warp.first, block.a_at, right, conj_a,
-                                   conj_b);
+      add_tiles<First + P * Count>(sums, block.bands, warp.apart, block.shared + item * warp.first, block.a_at, right,
+                                   conj_a, conj_b);
     };
     ((warp.part == Part ? add.template operator()<Part>() : void()), ...);
-  }
-  (std::make_integer_sequence<int, Parts>());
+  }(std::make_integer_sequence<int, Parts>());
 }
 
 // Writes the diagonals of C through shared memory. again: see update().
@@ -199,14 +202,14 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
     }
   }
   bool non_finite = false;  // whether a sum is not finite
-  char* own_rows = block.shared + item * (warp.first + warp.row());
+  char* own_rows = block.shared + item * (warp.first + warp.apart * warp.row());
 #pragma unroll
   for (int t = 0; t < Count; ++t) {
     const int tile = First + warp.part * Count + t;
     if (tile < block.bands.tile || tile >= block.bands.tile_end) continue;
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
-      const int position = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8;
+      const int position = v < 2 ? at[t + 1][v] : at[t][v - 2], below = v < 2 ? 0 : 8 * warp.apart;
       const T sum = sums[t].value(v);
       if (position >= 0) *reinterpret_cast<T*>(own_rows + position + item * below) = sum;
       non_finite |= !is_finite(sum);
@@ -218,16 +221,19 @@ inline __device__ void write_band(const Tile<T> (&sums)[Count], const BandBlock<
   else block.update(c, update, again);
 }
 
-// `Parts` warps process the same 16 rows, with `Count` tiles of C each.
-template <int Tiles, int First, int Count, int Parts, class T>
-__global__ void __launch_bounds__(32 * most_groups<T>(Tiles) * Parts, (band_blocks<T>(Tiles, Count, Parts)))
+// `Parts` warps process the same 16 rows, with `Count` tiles of C each. Apart: whether there are offsets between those
+// of neighbouring diagonals.
+template <int Tiles, int First, int Count, int Parts, bool Apart, class T>
+__global__ void __launch_bounds__(32 * most_groups<T>(Tiles, Apart) * Parts,
+                                  (band_blocks<T>(Tiles, Count, Parts, Apart)))
     band_tiles(const __grid_constant__ Bands bands, const __grid_constant__ SharedLayout shared_layout,
                const Source<T> a, bool conj_a, const Source<T> b, bool conj_b, T* c,
                const __grid_constant__ Update<T> update) {
   extern __shared__ __align__(kSector) char shared[];
   __shared__ Copies copies;
   const int groups = blockDim.x / (32 * Parts), own = threadIdx.x / 32;
-  const WarpPart warp{own / groups, own % groups * kWarpRows};
+  const int apart = Apart ? bands.apart : 1, group = own % groups;
+  const WarpPart warp{own / groups, group / apart * apart * kWarpRows + group % apart, apart};
   const BandBlock<T> block{bands, shared_layout, shared, groups * kWarpRows, rows_of_b(bands, groups), blockIdx.x};
   const Diagonal own_operand = block.operand(across_warps()), own_result = bands.c(block.front());  // loaded ahead
   if (threadIdx.x == 0) copies.begin(blockDim.x);

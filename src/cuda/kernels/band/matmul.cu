@@ -3,6 +3,10 @@
 //   op(A): m x l, op(B): l x n, C: m x n of one type, with diagonals on most offsets of a range (diagonals.hpp), 105 at
 //   most; if op(B) is op(A) transposed, A may be read for both.  bands: their diagonals, in the order of the offsets.
 //
+// If all offsets of both operands have a common distance of 2 to 4, as in -40, -38, ... 40, row i of A only meets rows
+// k of B, and columns of C, at multiples of this distance. The matrices are then that many bands, which interleave: a
+// warp computes every second (third, fourth) row.
+//
 // A band is a sequence of dense tiles in each row of tiles. A block computes 64 rows of C. It copies A's and B's
 // diagonals for these rows into shared memory as they are stored, with one bulk copy each (see fetch.cuh); if B is A
 // transposed, B's diagonals also supply A's values. A warp computes 16 rows and accumulates all of their tiles of C, 16
@@ -61,16 +65,14 @@ struct BandMatmul {
     Bands bands = resident_data->bands;
     bands.mirrored =
         plan.op_a.transposed != plan.op_b.transposed && a.structure == b.structure && a.values.data == b.values.data;
-    with_kernel(
-        bands, [&]<auto kernel, int Parts, int Tiles>() {
-          const int groups = groups_of<kernel, Tiles>(bands);
-          const SharedLayout shared_layout = shared_layout_of<Tiles>(bands, groups);
-          bands.step = row_step<T>(groups * kWarpRows, resident_data->c_bases, c);
-          launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
-                        dim3(32 * Parts * groups), shared_layout.total, bands, shared_layout, Source<T>(a),
-                        plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(),
-                        Update<T>(alpha, beta));
-        });
+    with_kernel(bands, [&]<auto kernel, int Parts, int Tiles, bool Apart>() {
+      const int groups = groups_of<kernel, Tiles, Apart>(bands);
+      const SharedLayout shared_layout = shared_layout_of<Tiles>(bands, groups);
+      bands.step = row_step<T>(groups * kWarpRows, resident_data->c_bases, c);
+      launch_shared("matmul band", kernel, dim3(static_cast<unsigned>(ceil_div(plan.rows, bands.step))),
+                    dim3(32 * Parts * groups), shared_layout.total, bands, shared_layout, Source<T>(a),
+                    plan.op_a.conjugated, Source<T>(b), plan.op_b.conjugated, c.values.as<T>(), Update<T>(alpha, beta));
+    });
   }
 
   // Whether the operands are bands that are narrow enough for the kernel and for the GPU's shared memory.
@@ -81,7 +83,7 @@ struct BandMatmul {
       return false;
     bool enough = false;
     with_kernel(
-        bands, [&]<auto kernel, int, int Tiles>() { enough = groups_of<kernel, Tiles>(bands) > 0; });
+        bands, [&]<auto kernel, int, int Tiles, bool Apart>() { enough = groups_of<kernel, Tiles, Apart>(bands) > 0; });
     return enough;
   }
 
@@ -93,32 +95,44 @@ struct BandMatmul {
 
   // Warps of 16 rows in a block: as many as fit into shared memory, and few enough that cyclic diagonals wrap around at
   // most once.
-  template <auto kernel, int Tiles>
+  template <auto kernel, int Tiles, bool Apart>
   static int groups_of(const Bands& bands) {
-    int groups = most_groups<T>(Tiles);
+    int groups = most_groups<T>(Tiles, Apart) / bands.apart * bands.apart;
     while (groups > 0 && (shared_layout_of<Tiles>(bands, groups).total > limits<kernel>().shared ||
-                          (bands.cyclic && groups > 1 && rows_of_b(bands, groups) > bands.n))) {
-      groups /= 2;
+                          (bands.cyclic && groups > bands.apart && rows_of_b(bands, groups) > bands.n))) {
+      groups = groups / 2 / bands.apart * bands.apart;
     }
     return groups;
   }
 
-  // Calls f<kernel, warps that process the same 16 rows, tiles>() with the kernel for such bands.
+  // Calls f<kernel, warps that process the same 16 rows, tiles, apart>() with the kernel for such bands.
   template <class F>
   static void with_kernel(const Bands& bands, const F& f) {
-    const auto run = [&]<int Tiles>() {
-      const auto with = [&]<int First, int Count, int Parts>() {
-        f.template operator()<&band_tiles<Tiles, First, Count, Parts, T>, Parts, Tiles>();
-      };
-      // One triangle has half of the tiles. (n = 10^6, 41 diagonals, A A^T: 248 -> 203 us.)
-      if constexpr (std::is_same_v<T, double> && Tiles <= 9) {
-        if (bands.tile_end <= Tiles + 1) return with.template operator()<0, Tiles + 1, 1>();
-        if (bands.tile >= Tiles - 2) return with.template operator()<Tiles - 2, Tiles + 2, 1>();
-      }
-      if constexpr (!is_complex<T> && Tiles < 9) with.template operator()<0, 2 * Tiles, 1>();
-      else with.template operator()<0, Tiles, 2>();
-    };
     const int tiles = tiles_of(std::max(bands.a_width, bands.b_width));
+    const auto all = [&]<int Tiles, bool Apart>() {
+      constexpr int parts = !is_complex<T> && Tiles < 9 ? 1 : 2;
+      f.template operator()<&band_tiles<Tiles, 0, 2 * Tiles / parts, parts, Apart, T>, parts, Tiles, Apart>();
+    };
+    if (bands.apart > 1) {
+      return with_tiles<3, 6, 9>(tiles, [&]<int Tiles>() { all.template operator()<Tiles, true>(); });
+    }
+    const auto run = [&]<int Tiles>() {
+      // One triangle has half of the tiles, and so has C if one band is narrow. (n = 10^6, 41 diagonals, A A^T: 248 ->
+      // 203 us.)
+      if constexpr (std::is_same_v<T, double>) {
+        constexpr int parts = Tiles <= 9 ? 1 : 2;
+        if (bands.tile_end <= Tiles + 1) {
+          return f
+              .template operator()<&band_tiles<Tiles, 0, Tiles / parts + 1, parts, false, T>, parts, Tiles, false>();
+        }
+        if constexpr (Tiles <= 9) {
+          if (bands.tile >= Tiles - 2) {
+            return f.template operator()<&band_tiles<Tiles, Tiles - 2, Tiles + 2, 1, false, T>, 1, Tiles, false>();
+          }
+        }
+      }
+      all.template operator()<Tiles, false>();
+    };
     if constexpr (is_complex<T>) with_tiles<3, 4, 5, 6, 9>(tiles, run);
     else with_tiles<3, 4, 5, 6, 9, 12, 15>(tiles, run);
   }

@@ -16,6 +16,7 @@ struct Bands {
   int a_width, b_width;
   int tile, tile_end;             // range of the tiles of C that contain diagonals to write
   int64 a_low;                    // offset of A's first diagonal
+  int apart;                      // distance between the offsets of neighbouring diagonals
   int64 inner_first, inner_last;  // range of rows in which all stored diagonals are complete
   int64 rows, n;                  // rows of C; length of a cyclic diagonal
   bool cyclic;
@@ -59,6 +60,7 @@ inline Bands bands_without_diagonals(const Plan& plan, const Band& a, const Band
           .tile = static_cast<int>(first - c.diagonals.begin()) / 8,
           .tile_end = static_cast<int>(c.diagonals.rend() - last + kWarpRows - 2) / 8 + 1,
           .a_low = a.low,
+          .apart = static_cast<int>(a.apart),
           .inner_first = std::max({a.first(), b.first() - a.low, c.first()}) + margin,
           .inner_last = std::min({a.last(), b.last() - a.low, c.last()}) - margin,
           .rows = plan.rows,
@@ -70,7 +72,7 @@ inline Bands bands_without_diagonals(const Plan& plan, const Band& a, const Band
 
 // Number of rows of B that a block of `groups` times 16 rows needs.
 inline __host__ __device__ int rows_of_b(const Bands& bands, int groups) {
-  return (groups - 1) * kWarpRows + 8 * bands.inner_steps();
+  return (groups - bands.apart) * kWarpRows + 8 * bands.apart * bands.inner_steps();
 }
 
 // The part of a diagonal that a block processes: its element x is values[at + x] for first <= x < last, and n less from
@@ -172,13 +174,13 @@ struct SharedLayout {
 // reads A[l / 4, k], A[l / 4 + 8, k] and B[k, l / 4] for k = l % 4 of each four rows, and holds columns l % 4 * 2 and
 // the next of C.
 //
-// a: where A's diagonals begin. right: where B's values of the first step are, for each tile of a step and each half of
-// its eight rows. Both in bytes from `memory`, where the warp's rows begin.
+// apart: distance between a warp's rows. a: where A's diagonals begin. right: where B's values of the first step are,
+// for each tile of a step and each half of its eight rows. Both in bytes from `memory`, where the warp's rows begin.
 template <int First, int Tiles, int Count, class T>
-inline __device__ void add_tiles(Tile<T> (&sums)[Count], const Bands& bands, const char* memory, const int* a,
-                                 const int (&right)[Tiles][2], bool conj_a, bool conj_b) {
-  constexpr int item = sizeof(T), begin = First < Tiles ? 0 : First - Tiles + 1;  // the first step that contributes to
-                                                                                  // these tiles
+inline __device__ void add_tiles(Tile<T> (&sums)[Count], const Bands& bands, int apart, const char* memory,
+                                 const int* a, const int (&right)[Tiles][2], bool conj_a, bool conj_b) {
+  constexpr int begin = First < Tiles ? 0 : First - Tiles + 1;  // the first step that contributes to these tiles
+  const int item = static_cast<int>(sizeof(T)) * apart;         // from a row of the warp to the next
   const int row = threadIdx.x % 32 / 4, inner = threadIdx.x % 4, steps = bands.inner_steps();
   const auto at = [&](int position, bool conj) {
     return conjugate_if(conj, *reinterpret_cast<const T*>(memory + position));
@@ -207,7 +209,8 @@ __device__ __noinline__ T stored_sum(const Bands& bands, const T* a, bool conj_a
   T sum{};
   for (int d = max(0, diagonal - bands.b_width + 1); d < bands.a_width && d <= diagonal; ++d) {
     const Section left = section_of(bands.a(d), i, 1, bands),
-                  right = section_of(bands.b(diagonal - d), i + bands.a_low + d, 1, bands);
+                  right = section_of(bands.b(diagonal - d), i + bands.a_low + static_cast<int64>(bands.apart) * d, 1,
+                                     bands);
     if (!left.holds(0) || !right.holds(0)) continue;
     sum += multiply(conjugate_if(conj_a, a[left.position(0, bands.n)]),
                     conjugate_if(conj_b, b[right.position(0, bands.n)]));

@@ -196,18 +196,28 @@ __global__ void __launch_bounds__(S::kThreads, S::kBlocks)
     }
   }
   __syncthreads();
-  // Each warp writes whole diagonals of the tile, whose elements are consecutive in C.
-  for (int d = 1 - S::kRows + static_cast<int>(threadIdx.x / 32); d < S::kCols; d += S::kThreads / 32) {
-    const int64 number = j0 - i0 + d - p.c_low;
-    if (number < 0 || number >= p.c_width) continue;
+  // Each warp writes whole diagonals of the tile, whose elements are consecutive in C. Lane l knows the l-th of them.
+  constexpr int warps = S::kThreads / 32, each = (S::kRows + S::kCols - 1 + warps - 1) / warps;
+  static_assert(each <= 32);
+  const int own = 1 - S::kRows + static_cast<int>(threadIdx.x) / 32 + warps * lane;
+  const int64 number = j0 - i0 + own - p.c_low;
+  int64 own_out = 0;
+  int own_first = 0, own_last = 0;
+  if (lane < each && own < S::kCols && number >= 0 && number < p.c_width) {
     const Result result = p.c[number];
-    for (int x = max(0, -d) + lane; x < min(mine, columns - d); x += 32) {
-      const int64 i = i0 + x;
-      if (i < result.first || i >= result.last) continue;
+    own_out = result.out + i0;
+    own_first = static_cast<int>(min(int64(mine), max(int64(max(0, -own)), result.first - i0)));
+    own_last = static_cast<int>(min(int64(min(mine, columns - own)), max(int64(0), result.last - i0)));
+  }
+  for (int n = 0; n < each; ++n) {
+    const int d = __shfl_sync(~0u, own, n), first = __shfl_sync(~0u, own_first, n),
+              last = __shfl_sync(~0u, own_last, n);
+    T* const out = c + __shfl_sync(~0u, own_out, n);
+    for (int x = first + lane; x < last; x += 32) {
       T sum = shared[x * (S::kPitchC + 1) + d];
-      if (!is_finite(sum)) sum = stored_sum(p, a, conj_a, b, conj_b, i, j0 + x + d);
-      if (update.plain) store_once(c + result.out + i, sum);
-      else update.one(c + result.out + i, sum);
+      if (!is_finite(sum)) sum = stored_sum(p, a, conj_a, b, conj_b, i0 + x, j0 + x + d);
+      if (update.plain) store_once(out + x, sum);
+      else update.one(out + x, sum);
     }
   }
 }

@@ -27,6 +27,8 @@ from .own_products import OwnProducts
 
 _ROWS = 32  # of a block
 _MIN_FILL = 1 / 16  # geometric mean of the fill of both operands, from which products use masks
+_AUTOMATIC, _SMALL = 2, 1 << 16  # the default of `palette`, and the fewest values of a matrix that gets one
+_COLORS, _BITS = np.array([1, 2, 4, 16]), np.array([0, 1, 2, 4, 8])  # sizes of tables, and bits of a code
 _MAX_LISTED = 1 << 22  # pairs of diagonals up to which the offsets of a product are listed before it is planned
 
 
@@ -155,12 +157,21 @@ class Mdia(Mirrored, OwnProducts):
 
     # ---- memory -----------------------------------------------------------------------------------
     def nbytes(self, s: Summary, **options: int) -> int:
-        blocks, used = _blocks(s.shape[0]), s.fill > 0
-        if options.get("symmetry"):
-            used &= s.offsets >= 0
+        blocks, used = _blocks(s.shape[0]), _stored(s, options)
         stored, count = int(s.fill[used].sum()), int(used.sum())
         masks = 4 * blocks * count + 8 * (blocks + 1) + 8 * count
         return stored * s.itemsize + masks + bool(options.get("symmetry"))
+
+    def result_nbytes(self, s: Summary, **options: int) -> int:
+        nbytes, wanted = self.nbytes(s, **options), options.get("palette", _AUTOMATIC)
+        used = _stored(s, options)
+        if not wanted or not used.any() or (wanted == _AUTOMATIC and s.fill[used].sum() < _SMALL):
+            return nbytes
+        colors = s.colors[used]
+        bits = _BITS[np.searchsorted(_COLORS, colors)]
+        saved = s.itemsize * (s.fill[used] - colors) - 4 * bits * _blocks(s.shape[0])
+        fewer = int(saved[(colors > 0) & (saved > 0)].sum()) - 8 * (int(used.sum()) + 1)
+        return nbytes - fewer if fewer > (nbytes / 4 if wanted == _AUTOMATIC else 0) else nbytes
 
     def what(self, s: Summary) -> tuple[str, str]:
         masks = f"masks of {display.counted(len(s.offsets), 'diagonal')}"
@@ -174,6 +185,11 @@ class Mdia(Mirrored, OwnProducts):
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         return a._matrix.parts()["mask"].nbytes  # for the start of the values of each block and diagonal
+
+
+def _stored(s: Summary, options: dict[str, int]) -> np.ndarray:
+    """Return which of the occupied diagonals are stored."""
+    return (s.fill > 0) & (s.offsets >= 0) if options.get("symmetry") else s.fill > 0
 
 
 def _blocks(rows: int) -> int:

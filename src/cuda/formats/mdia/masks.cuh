@@ -135,6 +135,17 @@ MaskedOperand<T> operand(const Matrix& m) {
   return {Mdia<T>::of(m), value_starts(*m.structure)->from_block.template as<const std::uint32_t>()};
 }
 
+// op(A) with the list of its diagonals.
+template <class T>
+struct OperandByDiagonals {
+  MaskedOperand<T> a;
+  const MaskedDiagonal* diagonal;
+  int64 count, height;
+
+  __device__ int64 diagonals() const { return count; }
+  __device__ int64 rows() const { return height; }
+};
+
 MatvecRow by_blocks();
 MatmulRow products_by_blocks();
 

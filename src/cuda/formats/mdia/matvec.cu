@@ -13,6 +13,7 @@
 // which takes as long as reading A. Processing eight diagonals at once takes up to twice as long.
 #include "device/dense.cuh"
 #include "formats/mdia/masks.cuh"
+#include "formats/mdia/palette_readers.cuh"
 #include "formats/mdia/palette_vectors.cuh"
 
 namespace diagsparse::cuda::mdia {
@@ -91,13 +92,7 @@ class Transposed {
       return window.arithmetic_value(load(window.position(lower)));
     }
   };
-  struct Matrix {
-    MaskedOperand<U> a;
-    const MaskedDiagonal* diagonal;
-    int64 count, height;
-    __device__ int64 diagonals() const { return count; }
-    __device__ int64 rows() const { return height; }
-  };
+  using Matrix = OperandByDiagonals<U>;
 
   __device__ Transposed(const Matrix& a, int64 block) : a_(a), block_(block) {}
 
@@ -109,49 +104,6 @@ class Transposed {
     if (loaded.rows == 0) return {};
     const Window<U> here = window(a_.a, loaded, to);
     return {here.values, d.offset * row_bytes, here.rows, here.split, here.jump};
-  }
-
- private:
-  const Matrix& a_;
-  int64 block_;
-};
-
-// For palettes: the one value of a diagonal is listed; if it has several, each lane looks up that of its row.
-template <class U>
-class ByElement {
-  using Value = decltype(arithmetic(U{}));
-
- public:
-  static constexpr bool in_order = false;
-  struct alignas(16) Listed {
-    std::int64_t step, ahead;  // ahead: from the row of op(A) to the row in which A stores the element
-    Value one;
-    Mask rows;
-    std::int32_t number;  // negative if the diagonal has one value
-    bool conj;
-
-    __device__ int64 across() const { return step; }
-    __device__ Value value(const ByElement& here, Mask) const {
-      if (number < 0) return one;
-      const int64 row = kMaskRows * here.block_ + threadIdx.x % 32 + ahead;
-      return conjugate_if(conj, arithmetic(here.a_.a.stored_value(number, row)));
-    }
-  };
-  using Matrix = typename Transposed<U>::Matrix;
-
-  __device__ ByElement(const Matrix& a, int64 block) : a_(a), block_(block) {}
-
-  __device__ Listed examine(int64 base, int lane, int64 row_bytes) {
-    if (base + lane >= a_.count) return {};
-    const MaskedDiagonal d = a_.diagonal[base + lane];
-    const Mask rows = a_.a.mask(d, kMaskRows * block_);
-    Listed mine{d.offset * row_bytes, d.is_transposed ? d.offset : 0, {}, rows, d.number, d.conjugated};
-    const Coding coding = a_.a.a.codings[d.number];
-    if (coding.bits == 0) {
-      mine.one = conjugate_if(d.conjugated, arithmetic(load(a_.a.a.values + coding.table)));
-      mine.number = -1;
-    }
-    return mine;
   }
 
  private:
@@ -246,27 +198,30 @@ void sum_columns(const typename Reader<U>::Matrix& a, int64 rows, const Dense& x
 template <class U, class V>
 struct BlocksOfRows {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const bool palette = has_palette(*m.structure);
+    const bool palette = has_palette(*m.structure), stored_order = in_order(*m.structure, op);
     if constexpr (!std::is_same_v<U, Float16> && !std::is_same_v<U, BFloat16>) {
-      if (palette && in_order(*m.structure, op) && x.cols == 1 && x.row_stride == 1) {
+      if (palette && stored_order && x.cols == 1 && x.row_stride == 1 &&
+          resident_palette(*m.structure)->most_have_one_value()) {
         return sum_palette<U, V>(m, op.conjugated, x, alpha, beta, y);
       }
     }
-    if (!palette && in_order(*m.structure, op)) {
-      return sum_columns<InOrder, U, V>({Mdia<U>::of(m), op.conjugated}, y.rows, x, alpha, beta, y);
+    if (stored_order) {
+      if (palette) sum_columns<PaletteInOrder, U, V>({operand<U>(m), op.conjugated}, y.rows, x, alpha, beta, y);
+      else sum_columns<InOrder, U, V>({Mdia<U>::of(m), op.conjugated}, y.rows, x, alpha, beta, y);
+      return;
     }
     const auto diagonals = resident_diagonals(*m.structure, op);
-    const typename Transposed<U>::Matrix a{operand<U>(m), diagonals->begin(), diagonals->count, y.rows};
-    if (palette) sum_columns<ByElement, U, V>(a, y.rows, x, alpha, beta, y);
+    const OperandByDiagonals<U> a{operand<U>(m), diagonals->begin(), diagonals->count, y.rows};
+    if (palette) sum_columns<PaletteByElement, U, V>(a, y.rows, x, alpha, beta, y);
     else sum_columns<Transposed, U, V>(a, y.rows, x, alpha, beta, y);
   }
 };
 
 void prepare(const Matrix& m, Op op) {
-  if (has_palette(*m.structure)) resident_others(*m.structure);
-  else if (in_order(*m.structure, op)) return;
-  value_starts(*m.structure);
-  resident_diagonals(*m.structure, op);
+  const bool palette = has_palette(*m.structure), stored_order = in_order(*m.structure, op);
+  if (palette && stored_order) resident_palette(*m.structure);
+  if (palette || !stored_order) value_starts(*m.structure);
+  if (!stored_order) resident_diagonals(*m.structure, op);
 }
 
 }  // namespace

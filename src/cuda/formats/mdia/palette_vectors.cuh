@@ -1,17 +1,16 @@
 // y = alpha op(A) x + beta y for a matrix with a palette, read in the order in which it is stored, and a vector whose
-// elements are contiguous.
+// elements are contiguous. All diagonals but one have a single value, so a mask is all that is read of them.
 //
 //   A: m x n masked diagonals (formats/mdia/layout.hpp).  x: n.  y: m.
 //
-// Most diagonals have one value, so a mask is all that is read of them. There are two kernels for these diagonals:
+// There are two kernels:
 //
 // `sum_bits`: a warp processes a block of 32 rows. Each lane loads the mask of a diagonal. The warp transposes these 32
 //     words, so that each lane has the diagonals of its row as bits, and processes those that are set.
 // `sum_tall`: a warp processes four blocks. Each lane loads the four masks of a diagonal. Diagonals that have all of
 //     these rows are listed apart, because they need no masks; then each lane processes four rows, 32 apart.
 //
-// Both then add the other diagonals, one after another. The second kernel executes fewer instructions, but has fewer
-// warps.
+// The second kernel executes fewer instructions, but has fewer warps.
 #pragma once
 
 #include "device/dense.cuh"
@@ -23,24 +22,30 @@ namespace {
 
 constexpr int kStaged = 64;  // diagonals that are examined together, two per lane
 
-// ---- One block, the diagonals of a row as bits ------------------------------------------------------------------
-// Lane i gets bit i of the words of all lanes.
-__device__ inline std::uint32_t transposed_bits(std::uint32_t word, int lane) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const std::uint32_t low = ~0u / ((1u << step) + 1);  // every other group of `step` bits
-    const std::uint32_t other = __shfl_xor_sync(~0u, word, step);
-    word = lane & step ? (word & ~low) | (other >> step & low) : (word & low) | (other << step & ~low);
-  }
-  return word;
-}
-
-// What a lane lists of a diagonal that has one value.
+// What is listed of a diagonal that has one value.
 template <class W>
 struct alignas(16) OneValue {
   std::int64_t across;  // from the row to the element of x, in bytes
   W value;
 };
+
+// ---- One block, the diagonals of a row as bits ------------------------------------------------------------------
+// One step: exchanges bits with the lane that is `step` further or less.
+template <int step>
+__device__ inline std::uint32_t exchanged(std::uint32_t word, int lane) {
+  const std::uint32_t other = __shfl_xor_sync(~0u, word, step);
+  if constexpr (step == 16) return __byte_perm(word, other, lane & 16 ? 0x3276 : 0x5410);
+  else if constexpr (step == 8) return __byte_perm(word, other, lane & 8 ? 0x3715 : 0x6240);
+  else {
+    constexpr std::uint32_t low = ~0u / ((1u << step) + 1);  // every other group of `step` bits
+    return lane & step ? (word & ~low) | (other >> step & low) : (word & low) | (other << step & ~low);
+  }
+}
+// Lane i gets bit i of the words of all lanes.
+__device__ inline std::uint32_t transposed_bits(std::uint32_t word, int lane) {
+  word = exchanged<8>(exchanged<16>(word, lane), lane);
+  return exchanged<1>(exchanged<2>(exchanged<4>(word, lane), lane), lane);
+}
 
 template <class U, class V>
 __global__ void __launch_bounds__(256, 8)
@@ -52,40 +57,45 @@ __global__ void __launch_bounds__(256, 8)
   __shared__ std::uint32_t single[2];
   const Mdia<U>& a = m.a;
   const int lane = threadIdx.x % 32;
-  const int64 block = thread_index() / 32, row = kMaskRows * block + lane;
+  const int64 block = static_cast<int64>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
+  const int64 row = kMaskRows * block + lane;
   const bool inside = block < a.blocks();
+  const RowBlocks<1> blocks{inside ? block : 0, 1};
   const V* const in = x + row;
-  OtherElements<1, U> first(a, m.first, inside && m.count > 0 ? block : a.blocks(), lane);
+  const Mask* const mask = a.mask + blocks.first * a.diagonals;
+  OtherElements<1, U> other(m, blocks, lane);
   T sum[1] = {};
-  const int last = (m.diagonals - 1) / kStaged * kStaged;
-  for (int base = last; base >= 0; base -= kStaged) {
-    std::uint32_t word[2];
+  std::uint32_t word[2];
+  PaletteDiagonal d;
+  const auto examine = [&](int base) {
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       const int rank = base + 32 * j + lane;
-      word[j] = inside && rank < m.diagonals ? __ldcs(a.mask + block * a.diagonals + m.number(rank)) : 0;
+      word[j] = 0;
+      if (inside && rank < m.diagonals) word[j] = __ldcs(mask + rank);
     }
-    if (base < last) __syncthreads();
+    d = {0, -1};
+    if (threadIdx.x < kStaged && base + static_cast<int>(threadIdx.x) < m.diagonals) d = m.diagonal[base + threadIdx.x];
+  };
+  examine(0);
+  other.load_values(m, blocks, lane);
+  for (int base = 0;;) {
     if (threadIdx.x < kStaged) {
-      bool alone = false;
-      const int rank = base + static_cast<int>(threadIdx.x);
-      if (rank < m.diagonals) {
-        const int d = m.number(rank);
-        const Coding coding = a.codings[d];
-        alone = coding.bits == 0;
-        const std::int64_t across = a.offsets[d] * static_cast<std::int64_t>(sizeof(V));
-        if (alone) table[threadIdx.x] = {across, m.value(a.values + coding.table)};
-      }
-      const std::uint32_t all = __ballot_sync(~0u, alone);
+      const std::uint32_t all = __ballot_sync(~0u, d.single >= 0);
       if (lane == 0) single[threadIdx.x / 32] = all;
+      if (d.single >= 0) {
+        table[threadIdx.x] = {d.offset * static_cast<std::int64_t>(sizeof(V)), m.value(a.values + d.single)};
+      }
     }
-    if (base == last && inside) first.load_values(a, m.first, m.count > 0 ? block : a.blocks(), lane, {});
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      if (base + 32 * j < m.diagonals) word[j] = transposed_bits(word[j], lane);
+    }
     __syncthreads();
 #pragma unroll
-    for (int j = 1; j >= 0; --j) {
-      if (base + 32 * j >= m.diagonals) continue;
+    for (int j = 0; j < 2; ++j) {
       const One* const here = table + 32 * j;
-      std::uint32_t left = transposed_bits(word[j], lane) & single[j];
+      std::uint32_t left = word[j] & single[j];
 #pragma unroll 1
       while (left != 0) {
         const int d = 31 - __clz(left);
@@ -95,19 +105,22 @@ __global__ void __launch_bounds__(256, 8)
         if (left != 0) {
           const int e = 31 - __clz(left);
           left ^= 1u << e;
-          const One other = here[e];
-          const V next = load(moved(in, other.across));
-          sum[0] += multiply(one.value, factor);
-          sum[0] += multiply(other.value, next);
+          const One second = here[e];
+          const V next = load(moved(in, second.across));
+          add_product(sum[0], one.value, factor);
+          add_product(sum[0], second.value, next);
         } else {
-          sum[0] += multiply(one.value, factor);
+          add_product(sum[0], one.value, factor);
         }
       }
     }
+    base += kStaged;
+    if (base >= m.diagonals) break;
+    examine(base);
+    __syncthreads();
   }
-  if (!inside) return;
-  add_others(m, first, block, lane, in, sum);
   if (row >= a.rows) return;
+  other.add(m, in, sum);
   if (update.plain) store_once(y.data + row * y.row, sum[0]);
   else update.one(y.data + row * y.row, sum[0]);
 }
@@ -116,53 +129,60 @@ __global__ void __launch_bounds__(256, 8)
 constexpr int kTall = 4;
 constexpr int kTallThreads = 128;
 
+template <class W>
+struct OneValueInFour {
+  OneValue<W> one;
+  Mask rows[kTall];
+};
+
 template <class U, class V>
-__global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 7)
+__global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y,
              const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
-  using One = OneValue<decltype(arithmetic(U{}))>;
-  struct alignas(16) Masks {
-    Mask of[kTall];
-  };
-  __shared__ One entries[kTallThreads / 32][kStaged];
-  __shared__ Masks masks[kTallThreads / 32][kStaged];
-  One* const list = entries[threadIdx.x / 32];
-  Masks* const rows_of = masks[threadIdx.x / 32];
+  using W = decltype(arithmetic(U{}));
+  using Listed = OneValueInFour<W>;
+  __shared__ Listed lists[kTallThreads / 32][kStaged];
+  Listed* const list = lists[threadIdx.x / 32];
   const Mdia<U>& a = m.a;
   const int lane = threadIdx.x % 32;
   const Mask lower = below(lane), bit = Mask{1} << lane;
-  const int64 block = thread_index() / 32 * kTall, row = kMaskRows * block + lane;
-  if (block >= a.blocks()) return;
+  const int64 warp = static_cast<int64>(blockIdx.x) * (kTallThreads / 32) + threadIdx.x / 32;
+  const int64 left = a.blocks() - kTall * warp, row = kTall * kMaskRows * warp + lane;
+  if (left <= 0) return;
+  const RowBlocks<kTall> blocks{kTall * warp, left < kTall ? static_cast<int>(left) : kTall};
   const V* const in = x + row;
-  OtherElements<kTall, U> first(a, m.first, m.count > 0 ? block : a.blocks(), lane);
+  const Mask* const mask = a.mask + blocks.first * a.diagonals;
+  OtherElements<kTall, U> other(m, blocks, lane);
   T sum[kTall] = {};
-  const int last = (m.diagonals - 1) / kStaged * kStaged;
-  for (int base = last; base >= 0; base -= kStaged) {
-    Masks mine[2];
-    Coding coding[2];
-    std::int64_t offset[2];
+  Mask mine[2][kTall];
+  PaletteDiagonal d[2];
+  const auto examine = [&](int base) {
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      const int rank = base + 32 * j + lane, d = m.number(rank);
-      const bool exists = rank < m.diagonals;
-      coding[j] = exists ? a.codings[d] : Coding{0, 0, -1};
-      offset[j] = exists ? a.offsets[d] : 0;
+      const int rank = base + 32 * j + lane, number = rank < m.diagonals ? rank : m.diagonals - 1;
+      d[j] = m.diagonal[number];
+      const Mask* const from = mask + number;
 #pragma unroll
       for (int k = 0; k < kTall; ++k) {
-        const bool stores = exists && block + k < a.blocks();
-        mine[j].of[k] = stores ? __ldcs(a.mask + (block * a.diagonals + d) + k * a.diagonals) : 0;
+        mine[j][k] = __ldcs(blocks.at(from, k, static_cast<std::uint32_t>(m.diagonals)));
       }
     }
-    One one[2];
+  };
+  examine(0);
+  other.load_values(m, blocks, lane);
+  for (int base = 0;;) {
+    Listed one[2];
     bool full[2], part[2];
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      const bool alone = coding[j].bits == 0;
-      if (alone) one[j] = {offset[j] * static_cast<std::int64_t>(sizeof(V)), m.value(a.values + coding[j].table)};
+      const bool alone = d[j].single >= 0 && base + 32 * j + lane < m.diagonals;
+      one[j].one.across = d[j].offset * static_cast<std::int64_t>(sizeof(V));
+      one[j].one.value = m.value(a.values + (d[j].single >= 0 ? d[j].single : 0));
+      blocks.clear_outside(mine[j]);
       Mask any = 0, all = kAllRows;
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) any |= mine[j].of[k], all &= mine[j].of[k];
+      for (int k = 0; k < kTall; ++k) any |= mine[j][k], all &= mine[j][k], one[j].rows[k] = mine[j][k];
       full[j] = alone && all == kAllRows;
       part[j] = alone && any != 0 && all != kAllRows;
     }
@@ -172,54 +192,55 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       const int before_full = (j ? __popc(full_0) : 0) + __popc((j ? full_1 : full_0) & lower);
-      const int before_part = (j ? __popc(part_0) : 0) + __popc((j ? part_1 : part_0) & lower);
-      if (full[j]) list[before_full] = one[j];
-      if (part[j]) list[full_count + before_part] = one[j], rows_of[full_count + before_part] = mine[j];
+      const int before_part = full_count + (j ? __popc(part_0) : 0) + __popc((j ? part_1 : part_0) & lower);
+      if (full[j] || part[j]) list[full[j] ? before_full : before_part] = one[j];
     }
-    if (base == last) first.load_values(a, m.first, m.count > 0 ? block : a.blocks(), lane, {});
     __syncwarp();
     int at = 0;
 #pragma unroll 1
     for (; at + 2 <= full_count; at += 2) {
-      const One one_value = list[at], other = list[at + 1];
+      const OneValue<W> two[2] = {list[at].one, list[at + 1].one};
       V factor[2][kTall];
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) factor[0][k] = load(moved(in, one_value.across) + k * kMaskRows);
+      for (int i = 0; i < 2; ++i) {
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) factor[1][k] = load(moved(in, other.across) + k * kMaskRows);
+        for (int k = 0; k < kTall; ++k) factor[i][k] = load(moved(in, two[i].across) + k * kMaskRows);
+      }
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) sum[k] += multiply(one_value.value, factor[0][k]);
+      for (int i = 0; i < 2; ++i) {
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) sum[k] += multiply(other.value, factor[1][k]);
+        for (int k = 0; k < kTall; ++k) add_product(sum[k], two[i].value, factor[i][k]);
+      }
     }
     if (at < full_count) {
-      const One one_value = list[at];
+      const OneValue<W> last = list[at].one;
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) {
-        sum[k] += multiply(one_value.value, load(moved(in, one_value.across) + k * kMaskRows));
-      }
+      for (int k = 0; k < kTall; ++k) add_product(sum[k], last.value, load(moved(in, last.across) + k * kMaskRows));
     }
 #pragma unroll 1
     for (at = full_count; at < count; ++at) {
-      const One one_value = list[at];
-      const Masks rows = rows_of[at];
+      const Listed next = list[at];
       V factor[kTall];
 #pragma unroll
       for (int k = 0; k < kTall; ++k) {
-        if (rows.of[k] & bit) factor[k] = load(moved(in, one_value.across) + k * kMaskRows);
+        if (next.rows[k] & bit) factor[k] = load(moved(in, next.one.across) + k * kMaskRows);
       }
 #pragma unroll
       for (int k = 0; k < kTall; ++k) {
-        if (rows.of[k] & bit) sum[k] += multiply(one_value.value, factor[k]);
+        if (next.rows[k] & bit) add_product(sum[k], next.one.value, factor[k]);
       }
     }
+    base += kStaged;
+    if (base >= m.diagonals) break;
+    examine(base);
     __syncwarp();
   }
-  add_others(m, first, block, lane, in, sum);
+  other.add(m, in, sum);
+  T* to = y.data + row * y.row;
+  const int64 step = kMaskRows * y.row;
 #pragma unroll
-  for (int k = 0; k < kTall; ++k) {
+  for (int k = 0; k < kTall; ++k, to += step) {
     if (row + k * kMaskRows >= a.rows) return;
-    T* const to = y.data + row * y.row + k * kMaskRows * y.row;
     if (update.plain) store_once(to, sum[k]);
     else update.one(to, sum[k]);
   }
@@ -230,18 +251,14 @@ constexpr int64 kTallRows = int64{1} << 17;  // rows from which `sum_tall` is fa
 template <class U, class V>
 void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, Scalar beta, const Dense& y) {
   using T = Product<U, V>;
-  const auto others = resident_others(*matrix.structure);
-  const auto count = static_cast<int>(others->host.size());
+  const auto palette = resident_palette(*matrix.structure);
   const std::vector<int64>& offsets = offsets_of(*matrix.structure);
-  const int64 above = std::ranges::lower_bound(offsets, 0) - offsets.begin();
-  const auto diagonals = static_cast<int>(offsets.size());  // fewer than 2^27
-  const int middle = std::min(static_cast<int>(above), diagonals - 1);
   const PaletteOperand<U> m{Mdia<U>::of(matrix),
-                            diagonals,
-                            middle,
-                            count,
-                            count > 0 ? others->host.front() : OtherDiagonal{},
-                            others->list.template as<const OtherDiagonal>(),
+                            palette->list.template as<const PaletteDiagonal>(),
+                            static_cast<int>(offsets.size()),
+                            palette->other,
+                            palette->other < 0 ? 0 : offsets[palette->other],
+                            palette->coding,
                             conj};
   const Update<T> update(alpha, beta);
 

@@ -38,11 +38,10 @@ struct MaskedOperand {
     return a.begin[block] + positions[block * a.diagonals + d.number] + __popc(rows & below(bit));
   }
 
-  // The value of the element that a diagonal of A stores in this row.
+  // The value of the element of a diagonal of A in this row, if its values are stored one by one.
   __device__ T stored_value(std::int32_t number, int64 row) const {
     const int64 block = row >> kMaskShift;
     const int bit = static_cast<int>(row & (kMaskRows - 1));
-    if (a.is_coded(number)) return a.values[a.in_table(a.codings[number], block, bit)];
     const Mask rows = a.mask_at(block, number);
     return a.values[a.begin[block] + positions[block * a.diagonals + number] + __popc(rows & below(bit))];
   }

@@ -32,7 +32,7 @@ constexpr int kColumns = 4;  // columns of x for which A is read once
 template <class U>
 class InOrder {
  public:
-  static constexpr bool in_order = true;
+  static constexpr bool in_order = true, has_codes = false;
   struct alignas(16) Listed {
     Mask rows;
     std::uint32_t begin;  // among the values of these 32 diagonals
@@ -79,7 +79,7 @@ class InOrder {
 template <class U>
 class Transposed {
  public:
-  static constexpr bool in_order = false;
+  static constexpr bool in_order = false, has_codes = false;
   struct alignas(16) Listed {
     const U* values;
     std::int64_t step;
@@ -147,12 +147,21 @@ __global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>)
         decltype(arithmetic(U{})) value[kUnroll];
         V factor[kUnroll][Columns];
         bool has[kUnroll];
+        std::uint32_t codes[kUnroll];
+        if constexpr (Reader<U>::has_codes) {
+#pragma unroll
+          for (int k = 0; k < kUnroll; ++k) {
+            const Listed& from = list[first + k];
+            codes[k] = from.rows >> lane & 1 ? from.codes(here) : 0;
+          }
+        }
 #pragma unroll
         for (int k = 0; k < kUnroll; ++k) {
           const Listed from = list[first + k];
           has[k] = from.rows >> lane & 1;
           if (has[k]) {
-            value[k] = from.value(here, lower);
+            if constexpr (Reader<U>::has_codes) value[k] = from.value(here, lower, codes[k]);
+            else value[k] = from.value(here, lower);
             const V* const far = reinterpret_cast<const V*>(reinterpret_cast<const char*>(in) + from.across());
 #pragma unroll
             for (int j = 0; j < Columns; ++j) {
@@ -200,7 +209,8 @@ struct BlocksOfRows {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const bool palette = has_palette(*m.structure), stored_order = in_order(*m.structure, op);
     if constexpr (!std::is_same_v<U, Float16> && !std::is_same_v<U, BFloat16>) {
-      if (palette && stored_order && x.cols == 1 && x.row_stride == 1 &&
+      if (palette && stored_order && x.cols == 1 && x.row_stride == 1 && y.row_stride == 1 &&
+
           resident_palette(*m.structure)->most_have_one_value()) {
         return sum_palette<U, V>(m, op.conjugated, x, alpha, beta, y);
       }

@@ -1,6 +1,10 @@
 // A matrix with a palette in the form that kernels for vectors read: all diagonals but one have a single value.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
 #include "device/resident.cuh"
 #include "formats/mdia/masks.cuh"
 #include "formats/mdia/palette.hpp"
@@ -12,15 +16,18 @@ namespace {
 // A diagonal of A.
 struct alignas(16) PaletteDiagonal {
   std::int64_t offset;
-  std::int64_t single;  // the position of its only value; negative if it has several
+  std::int32_t single;   // the position of its only value; negative if it has several
+  std::uint32_t column;  // of its masks
 };
 struct ResidentPalette {
-  Array list;
+  Array list;               // by the distance from the main diagonal, alternately below and above it
   int singles = 0;          // how many diagonals have one value
   int others = 0;           // and how many have several
-  int other = -1;           // the number of the last of these
-  Coding coding{0, 0, -1};  // of that
+  std::int32_t rank = -1;   // of the last of these in the list,
+  std::size_t number = 0;   // and in A
+  Coding coding{0, 0, -1};  // and how its values are stored
 
+  // Whether the kernels for vectors are suitable. All tables together have fewer than 2^31 values then.
   bool most_have_one_value() const { return others <= 1 && singles > 0; }
   auto arrays() const { return std::tie(list); }
 };
@@ -28,31 +35,44 @@ inline std::shared_ptr<ResidentPalette> resident_palette(const Structure& struct
   return cached<ResidentPalette>(structure.cache(), "diagonals of the palette", [&] {
     const std::vector<Coding> codings = codings_for(table_pointers(static_cast<const Indices&>(structure)));
     const std::vector<int64>& offsets = offsets_of(structure);
+    std::vector<std::uint32_t> order(offsets.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order, {}, [&](std::uint32_t d) { return std::abs(offsets[d]); });
     std::vector<PaletteDiagonal> list;
     ResidentPalette palette;
-    for (std::size_t d = 0; d < codings.size(); ++d) {
+    for (const std::uint32_t d : order) {
       const bool single = codings[d].bits == 0;
-      list.push_back({offsets[d], single ? codings[d].table : -1});
+      if (!single) {
+        palette.rank = static_cast<std::int32_t>(list.size());
+        palette.number = d;
+        palette.coding = codings[d];
+      }
       (single ? palette.singles : palette.others) += 1;
-      if (single) continue;
-      palette.other = static_cast<int>(d);
-      palette.coding = codings[d];
+      list.push_back({offsets[d], single ? static_cast<std::int32_t>(codings[d].table) : -1, d});
     }
     palette.list = upload(list);
     return std::make_shared<ResidentPalette>(palette);
   });
 }
+
 template <class U>
 struct PaletteOperand {
-  Mdia<U> a;
+  const Mask* mask;
+  const U* values;
+  const std::uint32_t* codes;
+  const std::int64_t* begin;
   const PaletteDiagonal* diagonal;
-  int diagonals;  // fewer than 2^27
-  int other;      // the diagonal that has several values, often the main one; negative if there is none
+  std::uint32_t rows, blocks, diagonals, words;
+  // Of the diagonal that has several values, often the main one: its rank in this list, negative if there is none; its
+  // column of the masks, its offset, and how its values are stored.
+  std::int32_t other;
+  std::uint32_t other_column;
   std::int64_t other_offset;
   Coding other_coding;
   bool conj;
 
   __device__ auto value(const U* at) const { return conjugate_if(conj, arithmetic(load(at))); }
+  __device__ const Mask* masks(std::uint32_t block) const { return mask + std::uint64_t{block} * diagonals; }
 };
 
 // sum += u v, fused.
@@ -78,7 +98,7 @@ __device__ const V* moved(const V* p, std::int64_t bytes) {
 // The blocks of rows that a warp processes together: `inside` of them, from `first` on, are inside the matrix.
 template <int Blocks>
 struct RowBlocks {
-  int64 first;
+  std::uint32_t first;
   int inside;
 
   // The address of block k, where that of the first is `p` and those of two blocks are `stride` elements apart. Blocks
@@ -102,32 +122,33 @@ struct RowBlocks {
 template <int Blocks, class U>
 class OtherElements {
  public:
-  __device__ OtherElements(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, int lane) {
+  __device__ OtherElements(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, std::uint32_t lane) {
     const Coding& coding = m.other_coding;
     if (coding.is_stored()) return;
-    const std::uint32_t* const word = m.a.codes + blocks.first * m.a.words + (coding.word + (lane * coding.bits >> 5));
+    const std::uint32_t* const word =
+        m.codes + std::uint64_t{blocks.first} * m.words + (coding.word + (lane * coding.bits >> 5));
 #pragma unroll
-    for (int k = 0; k < Blocks; ++k) word_[k] = __ldcs(blocks.at(word, k, static_cast<std::uint32_t>(m.a.words)));
+    for (int k = 0; k < Blocks; ++k) word_[k] = __ldcs(blocks.at(word, k, m.words));
   }
 
-  __device__ void load_values(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, int lane) {
+  __device__ void load_values(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, std::uint32_t lane) {
     const Coding& coding = m.other_coding;
     has_ = 0;
     if (m.other < 0) return;
-    const Mask* const mask = m.a.mask + blocks.first * m.a.diagonals + m.other;
     Mask here[Blocks];
+    const Mask* const mask = m.masks(blocks.first) + m.other_column;
 #pragma unroll
-    for (int k = 0; k < Blocks; ++k) here[k] = load(blocks.at(mask, k, static_cast<std::uint32_t>(m.diagonals)));
+    for (int k = 0; k < Blocks; ++k) here[k] = load(blocks.at(mask, k, m.diagonals));
     blocks.clear_outside(here);
     if (coding.is_stored()) {
-      const std::int64_t* const begin = m.a.begin + blocks.first;
+      const std::int64_t* const begin = m.begin + blocks.first;
 #pragma unroll
       for (int k = 0; k < Blocks; ++k) {
-        if (here[k] >> lane & 1) value_[k] = load_once(m.a.values + load(begin + k) + __popc(here[k] & below(lane)));
+        if (here[k] >> lane & 1) value_[k] = load_once(m.values + load(begin + k) + __popc(here[k] & below(lane)));
       }
     } else {
-      const U* const table = m.a.values + coding.table;
-      const int shift = lane * coding.bits & 31, bits = (1 << coding.bits) - 1;
+      const U* const table = m.values + coding.table;
+      const std::uint32_t shift = lane * coding.bits & 31, bits = (1u << coding.bits) - 1;
 #pragma unroll
       for (int k = 0; k < Blocks; ++k) value_[k] = load(table + (word_[k] >> shift & bits));
     }

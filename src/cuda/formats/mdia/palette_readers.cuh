@@ -1,5 +1,6 @@
 // How the kernel for all matrices (formats/mdia/matvec.cu) reads a palette: what the lanes list of a diagonal, and how
-// they look up the values of their rows.
+// they look up the values of their rows. The codes of several diagonals are loaded first, so that these loads are on
+// their way together.
 #pragma once
 
 #include "formats/mdia/masks.cuh"
@@ -14,7 +15,7 @@ class PaletteInOrder {
   using Value = decltype(arithmetic(U{}));
 
  public:
-  static constexpr bool in_order = false;
+  static constexpr bool in_order = false, has_codes = true;
   struct alignas(16) Listed {
     std::int64_t step;
     std::int64_t first;  // the position of the table, or of the first value that is stored
@@ -23,16 +24,16 @@ class PaletteInOrder {
     std::int32_t bits;
 
     __device__ int64 across() const { return step; }
-    __device__ Value value(const PaletteInOrder& here, Mask lower) const {
-      std::int64_t position = first;
-      if (bits > 0) {
-        const int bit = static_cast<int>(threadIdx.x % 32) * bits;
-        position += load(here.codes_ + (word + (bit >> 5))) >> (bit & 31) & ((1u << bits) - 1);
-      } else if (bits < 0) {
-        position += __popc(rows & lower);
-      }
+    // The word that has the code of the lane's row.
+    __device__ std::uint32_t codes(const PaletteInOrder& here) const {
+      return bits > 0 ? load(here.codes_ + (word + (lane() * bits >> 5))) : 0;
+    }
+    __device__ Value value(const PaletteInOrder& here, Mask lower, std::uint32_t codes) const {
+      const std::uint32_t code = codes >> (lane() * bits & 31) & ((1u << (bits & 31)) - 1);
+      const std::int64_t position = first + (bits < 0 ? static_cast<std::uint32_t>(__popc(rows & lower)) : code);
       return conjugate_if(here.a_.conj, arithmetic(load(here.a_.a.a.values + position)));
     }
+    __device__ static int lane() { return static_cast<int>(threadIdx.x % 32); }
   };
   struct Matrix {
     MaskedOperand<U> a;
@@ -61,25 +62,35 @@ class PaletteInOrder {
   const std::uint32_t* codes_;
 };
 
-// Of any op(A): the one value of a diagonal is listed; if it has several, each lane looks up that of its row.
+// Of any op(A).
 template <class U>
 class PaletteByElement {
   using Value = decltype(arithmetic(U{}));
 
  public:
-  static constexpr bool in_order = false;
+  static constexpr bool in_order = false, has_codes = true;
   struct alignas(16) Listed {
-    std::int64_t step, ahead;  // ahead: from the row of op(A) to the row in which A stores the element
-    Value one;
+    std::int64_t step, table;
+    std::int64_t ahead;  // from the row of op(A) to the row in which A stores the element
     Mask rows;
-    std::int32_t number;  // negative if the diagonal has one value
+    std::uint32_t word;
+    std::int32_t bits, number;
     bool conj;
 
-    __device__ int64 across() const { return step; }
-    __device__ Value value(const PaletteByElement& here, Mask) const {
-      if (number < 0) return one;
-      const int64 row = kMaskRows * here.block_ + threadIdx.x % 32 + ahead;
-      return conjugate_if(conj, arithmetic(here.a_.a.stored_value(number, row)));
+    __device__ std::int64_t across() const { return step; }
+    __device__ std::int64_t stored_row(const PaletteByElement& here) const {
+      return kMaskRows * here.block_ + threadIdx.x % 32 + ahead;
+    }
+    __device__ int bit(std::int64_t row) const { return static_cast<int>(row & (kMaskRows - 1)) * bits; }
+    __device__ std::uint32_t codes(const PaletteByElement& here) const {
+      const std::int64_t row = stored_row(here), block = row >> kMaskShift;
+      return bits > 0 ? load(here.a_.a.a.codes + block * here.a_.a.a.words + (word + (bit(row) >> 5))) : 0;
+    }
+    __device__ Value value(const PaletteByElement& here, Mask, std::uint32_t codes) const {
+      const std::int64_t row = stored_row(here);
+      if (bits < 0) return conjugate_if(conj, arithmetic(here.a_.a.stored_value(number, row)));
+      const std::uint32_t code = codes >> (bit(row) & 31) & ((1u << bits) - 1);
+      return conjugate_if(conj, arithmetic(load(here.a_.a.a.values + (table + code))));
     }
   };
   using Matrix = OperandByDiagonals<U>;
@@ -90,13 +101,10 @@ class PaletteByElement {
     if (base + lane >= a_.count) return {};
     const MaskedDiagonal d = a_.diagonal[base + lane];
     const Mask rows = a_.a.mask(d, kMaskRows * block_);
-    Listed mine{d.offset * row_bytes, d.is_transposed ? d.offset : 0, {}, rows, d.number, d.conjugated};
     const Coding coding = a_.a.a.codings[d.number];
-    if (coding.bits == 0) {
-      mine.one = conjugate_if(d.conjugated, arithmetic(load(a_.a.a.values + coding.table)));
-      mine.number = -1;
-    }
-    return mine;
+    return {
+        d.offset * row_bytes, coding.table, d.is_transposed ? d.offset : 0, rows, coding.word, coding.bits, d.number,
+        d.conjugated};
   }
 
  private:

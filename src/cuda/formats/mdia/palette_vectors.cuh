@@ -1,4 +1,4 @@
-// y = alpha op(A) x + beta y for a matrix with a palette, read in the order in which it is stored, and a vector whose
+// y = alpha op(A) x + beta y for a matrix with a palette, read in the order in which it is stored, and vectors whose
 // elements are contiguous. All diagonals but one have a single value, so a mask is all that is read of them.
 //
 //   A: m x n masked diagonals (formats/mdia/layout.hpp).  x: n.  y: m.
@@ -47,51 +47,65 @@ __device__ inline std::uint32_t transposed_bits(std::uint32_t word, int lane) {
   return exchanged<1>(exchanged<2>(exchanged<4>(word, lane), lane), lane);
 }
 
+constexpr int kBitsThreads = 256;
+
 template <class U, class V>
-__global__ void __launch_bounds__(256, 8)
-    sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y,
+__global__ void __launch_bounds__(kBitsThreads, 8)
+    sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, Product<U, V>* __restrict__ y,
              const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using One = OneValue<decltype(arithmetic(U{}))>;
   __shared__ One table[kStaged];
   __shared__ std::uint32_t single[2];
-  const Mdia<U>& a = m.a;
-  const int lane = threadIdx.x % 32;
-  const int64 block = static_cast<int64>(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32;
-  const int64 row = kMaskRows * block + lane;
-  const bool inside = block < a.blocks();
-  const RowBlocks<1> blocks{inside ? block : 0, 1};
+  const std::uint32_t lane = threadIdx.x % 32, row = blockIdx.x * kBitsThreads + threadIdx.x, block = row / 32;
+  const bool inside = block < m.blocks;
   const V* const in = x + row;
-  const Mask* const mask = a.mask + blocks.first * a.diagonals;
-  OtherElements<1, U> other(m, blocks, lane);
-  T sum[1] = {};
+  const Mask* const mask = m.masks(inside ? block : 0);
+  const Coding& coding = m.other_coding;
+  const bool coded = !coding.is_stored();
+  std::uint32_t code = 0;
+  if (inside && coded) {
+    code = __ldcs(m.codes + std::uint64_t{block} * m.words + (coding.word + (lane * coding.bits >> 5)));
+  }
+  T sum{};
   std::uint32_t word[2];
   PaletteDiagonal d;
-  const auto examine = [&](int base) {
+  const auto examine = [&](std::uint32_t base) {
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      const int rank = base + 32 * j + lane;
+      const std::uint32_t rank = base + 32 * j + lane;
       word[j] = 0;
-      if (inside && rank < m.diagonals) word[j] = __ldcs(mask + rank);
+      if (inside && rank < m.diagonals) word[j] = __ldcs(mask + load(&m.diagonal[rank].column));
     }
-    d = {0, -1};
-    if (threadIdx.x < kStaged && base + static_cast<int>(threadIdx.x) < m.diagonals) d = m.diagonal[base + threadIdx.x];
+    if (threadIdx.x < kStaged && base + threadIdx.x < m.diagonals) d = m.diagonal[base + threadIdx.x];
   };
   examine(0);
-  other.load_values(m, blocks, lane);
-  for (int base = 0;;) {
+  for (std::uint32_t base = 0;;) {
     if (threadIdx.x < kStaged) {
-      const std::uint32_t all = __ballot_sync(~0u, d.single >= 0);
+      const bool alone = base + threadIdx.x < m.diagonals && d.single >= 0;
+      const std::uint32_t all = __ballot_sync(~0u, alone);
       if (lane == 0) single[threadIdx.x / 32] = all;
-      if (d.single >= 0) {
-        table[threadIdx.x] = {d.offset * static_cast<std::int64_t>(sizeof(V)), m.value(a.values + d.single)};
-      }
+      if (alone) table[threadIdx.x] = {d.offset * static_cast<std::int64_t>(sizeof(V)), m.value(m.values + d.single)};
     }
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       if (base + 32 * j < m.diagonals) word[j] = transposed_bits(word[j], lane);
     }
+    // The other diagonal.
+    const std::uint32_t at = static_cast<std::uint32_t>(m.other) - base;
+    U value;
+    V factor;
+    const bool has = at < kStaged && ((at < 32 ? word[0] : word[1]) >> (at % 32) & 1);
+    if (has) {
+      factor = load(in + m.other_offset);
+      if (coded) {
+        value = load(m.values + (coding.table + (code >> (lane * coding.bits & 31) & ((1u << coding.bits) - 1))));
+      } else {
+        value = load_once(m.values + (load(m.begin + block) + __popc(load(mask + m.other_column) & below(lane))));
+      }
+    }
     __syncthreads();
+    if (has) add_product(sum, conjugate_if(m.conj, arithmetic(value)), factor);
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       const One* const here = table + 32 * j;
@@ -107,10 +121,10 @@ __global__ void __launch_bounds__(256, 8)
           left ^= 1u << e;
           const One second = here[e];
           const V next = load(moved(in, second.across));
-          add_product(sum[0], one.value, factor);
-          add_product(sum[0], second.value, next);
+          add_product(sum, one.value, factor);
+          add_product(sum, second.value, next);
         } else {
-          add_product(sum[0], one.value, factor);
+          add_product(sum, one.value, factor);
         }
       }
     }
@@ -119,10 +133,9 @@ __global__ void __launch_bounds__(256, 8)
     examine(base);
     __syncthreads();
   }
-  if (row >= a.rows) return;
-  other.add(m, in, sum);
-  if (update.plain) store_once(y.data + row * y.row, sum[0]);
-  else update.one(y.data + row * y.row, sum[0]);
+  if (row >= m.rows) return;
+  if (update.plain) store_once(y + row, sum);
+  else update.one(y + row, sum);
 }
 
 // ---- Four blocks, lists of diagonals ----------------------------------------------------------------------------
@@ -136,49 +149,47 @@ struct OneValueInFour {
 };
 
 template <class U, class V>
-__global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
-    sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, const Block<Product<U, V>> y,
+__global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 9)
+    sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, Product<U, V>* __restrict__ y,
              const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using W = decltype(arithmetic(U{}));
   using Listed = OneValueInFour<W>;
   __shared__ Listed lists[kTallThreads / 32][kStaged];
   Listed* const list = lists[threadIdx.x / 32];
-  const Mdia<U>& a = m.a;
-  const int lane = threadIdx.x % 32;
+  const std::uint32_t lane = threadIdx.x % 32;
   const Mask lower = below(lane), bit = Mask{1} << lane;
-  const int64 warp = static_cast<int64>(blockIdx.x) * (kTallThreads / 32) + threadIdx.x / 32;
-  const int64 left = a.blocks() - kTall * warp, row = kTall * kMaskRows * warp + lane;
+  const std::uint32_t warp = blockIdx.x * (kTallThreads / 32) + threadIdx.x / 32;
+  const std::uint32_t row = kTall * 32 * warp + lane;
+  const int left = static_cast<int>(m.blocks - kTall * warp);
   if (left <= 0) return;
-  const RowBlocks<kTall> blocks{kTall * warp, left < kTall ? static_cast<int>(left) : kTall};
+  const RowBlocks<kTall> blocks{kTall * warp, left < kTall ? left : kTall};
   const V* const in = x + row;
-  const Mask* const mask = a.mask + blocks.first * a.diagonals;
+  const Mask* const mask = m.masks(blocks.first);
   OtherElements<kTall, U> other(m, blocks, lane);
   T sum[kTall] = {};
   Mask mine[2][kTall];
   PaletteDiagonal d[2];
-  const auto examine = [&](int base) {
+  const auto examine = [&](std::uint32_t base) {
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      const int rank = base + 32 * j + lane, number = rank < m.diagonals ? rank : m.diagonals - 1;
-      d[j] = m.diagonal[number];
-      const Mask* const from = mask + number;
+      const std::uint32_t rank = base + 32 * j + lane;
+      d[j] = m.diagonal[rank < m.diagonals ? rank : m.diagonals - 1];
+      if (rank >= m.diagonals) d[j].single = -1;
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) {
-        mine[j][k] = __ldcs(blocks.at(from, k, static_cast<std::uint32_t>(m.diagonals)));
-      }
+      for (int k = 0; k < kTall; ++k) mine[j][k] = __ldcs(blocks.at(mask + d[j].column, k, m.diagonals));
     }
   };
   examine(0);
   other.load_values(m, blocks, lane);
-  for (int base = 0;;) {
+  for (std::uint32_t base = 0;;) {
     Listed one[2];
     bool full[2], part[2];
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      const bool alone = d[j].single >= 0 && base + 32 * j + lane < m.diagonals;
+      const bool alone = d[j].single >= 0;
       one[j].one.across = d[j].offset * static_cast<std::int64_t>(sizeof(V));
-      one[j].one.value = m.value(a.values + (d[j].single >= 0 ? d[j].single : 0));
+      one[j].one.value = m.value(m.values + (alone ? d[j].single : 0));
       blocks.clear_outside(mine[j]);
       Mask any = 0, all = kAllRows;
 #pragma unroll
@@ -236,13 +247,11 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 4 : 
     __syncwarp();
   }
   other.add(m, in, sum);
-  T* to = y.data + row * y.row;
-  const int64 step = kMaskRows * y.row;
 #pragma unroll
-  for (int k = 0; k < kTall; ++k, to += step) {
-    if (row + k * kMaskRows >= a.rows) return;
-    if (update.plain) store_once(to, sum[k]);
-    else update.one(to, sum[k]);
+  for (int k = 0; k < kTall; ++k) {
+    if (row + k * 32 >= m.rows) return;
+    if (update.plain) store_once(y + row + k * 32, sum[k]);
+    else update.one(y + row + k * 32, sum[k]);
   }
 }
 
@@ -253,26 +262,31 @@ void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, 
   using T = Product<U, V>;
   const auto palette = resident_palette(*matrix.structure);
   const std::vector<int64>& offsets = offsets_of(*matrix.structure);
-  const PaletteOperand<U> m{Mdia<U>::of(matrix),
+  const auto a = Mdia<U>::of(matrix);
+  const auto number = [](int64 count) { return static_cast<std::uint32_t>(count); };
+  const PaletteOperand<U> m{a.mask,
+                            a.values,
+                            a.codes,
+                            a.begin,
                             palette->list.template as<const PaletteDiagonal>(),
-                            static_cast<int>(offsets.size()),
-                            palette->other,
-                            palette->other < 0 ? 0 : offsets[palette->other],
+                            number(a.rows),
+                            number(a.blocks()),
+                            number(a.diagonals),
+                            number(a.words),
+                            palette->rank,
+                            number(static_cast<int64>(palette->number)),
+                            offsets[palette->number],
                             palette->coding,
                             conj};
   const Update<T> update(alpha, beta);
-
-  if constexpr (sizeof(T) <= 8) {
-    if (matrix.rows >= kTallRows) {
-      const int64 warps = ceil_div(m.a.blocks(), kTall);
-      const dim3 grid(static_cast<unsigned>(ceil_div(warps, kTallThreads / 32)));
-      launch("mdia palette, four blocks", sum_tall<U, V>, grid, dim3(kTallThreads), m, x.as<const V>(), Block<T>(y),
-             update);
-      return;
-    }
+  if (sizeof(T) <= 8 && matrix.rows >= kTallRows) {
+    const int64 warps = ceil_div(a.blocks(), kTall);
+    launch("mdia palette, four blocks", sum_tall<U, V>, dim3(number(ceil_div(warps, kTallThreads / 32))),
+           dim3(kTallThreads), m, x.as<const V>(), y.as<T>(), update);
+  } else {
+    launch("mdia palette", sum_bits<U, V>, dim3(number(ceil_div(a.rows, kBitsThreads))), dim3(kBitsThreads), m,
+           x.as<const V>(), y.as<T>(), update);
   }
-  launch("mdia palette", sum_bits<U, V>, dim3(static_cast<unsigned>(ceil_div(m.a.blocks(), 8))), dim3(256), m,
-         x.as<const V>(), Block<T>(y), update);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
-#include <numeric>
 
 #include "device/resident.cuh"
 #include "formats/mdia/masks.cuh"
@@ -13,46 +11,64 @@ namespace diagsparse::cuda::mdia {
 
 namespace {
 
+// The order of diagonals by their distance from the middle one, alternately below and above it. Rows that are processed
+// together then read elements of x that are near each other.
+struct FromMiddle {
+  std::uint32_t middle;
+  std::uint32_t both;   // how many there are at least below the middle and above it
+  std::int32_t beyond;  // 1 if all further ones are above, and -1 if they are below
+
+  constexpr std::uint32_t number(std::uint32_t rank) const {
+    const auto steps = static_cast<std::int32_t>((rank + 1) / 2), alone = static_cast<std::int32_t>(rank - both);
+    const std::int32_t alternating = rank % 2 != 0 ? -steps : steps;
+    return middle + (rank <= 2 * both ? alternating : beyond * alone);
+  }
+};
+
 // A diagonal of A.
 struct alignas(16) PaletteDiagonal {
   std::int64_t offset;
-  std::int32_t single;   // the position of its only value; negative if it has several
-  std::uint32_t column;  // of its masks
+  std::int64_t single;  // the position of its only value; negative if it has several
 };
 struct ResidentPalette {
-  Array list;               // by the distance from the main diagonal, alternately below and above it
+  FromMiddle order;
+  Array list;               // of the diagonals, in this order
   int singles = 0;          // how many diagonals have one value
   int others = 0;           // and how many have several
-  std::int32_t rank = -1;   // of the last of these in the list,
-  std::size_t number = 0;   // and in A
+  int other = -1;           // the number of the last of these
   Coding coding{0, 0, -1};  // and how its values are stored
 
-  // Whether the kernels for vectors are suitable. All tables together have fewer than 2^31 values then.
-  bool most_have_one_value() const { return others <= 1 && singles > 0; }
   auto arrays() const { return std::tie(list); }
 };
 inline std::shared_ptr<ResidentPalette> resident_palette(const Structure& structure) {
   return cached<ResidentPalette>(structure.cache(), "diagonals of the palette", [&] {
     const std::vector<Coding> codings = codings_for(table_pointers(static_cast<const Indices&>(structure)));
     const std::vector<int64>& offsets = offsets_of(structure);
-    std::vector<std::uint32_t> order(offsets.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t d) { return std::abs(offsets[d]); });
-    std::vector<PaletteDiagonal> list;
+    const auto count = static_cast<std::uint32_t>(offsets.size());  // fewer than 2^27
+    const auto below = static_cast<std::uint32_t>(std::ranges::lower_bound(offsets, 0) - offsets.begin());
     ResidentPalette palette;
-    for (const std::uint32_t d : order) {
+    if (count > 0) {
+      const std::uint32_t middle = std::min(below, count - 1), above = count - 1 - middle;
+      palette.order = {middle, std::min(middle, above), above > middle ? 1 : -1};
+    }
+    std::vector<PaletteDiagonal> list;
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+      const std::uint32_t d = palette.order.number(rank);
       const bool single = codings[d].bits == 0;
-      if (!single) {
-        palette.rank = static_cast<std::int32_t>(list.size());
-        palette.number = d;
-        palette.coding = codings[d];
-      }
+      list.push_back({offsets[d], single ? codings[d].table : -1});
       (single ? palette.singles : palette.others) += 1;
-      list.push_back({offsets[d], single ? static_cast<std::int32_t>(codings[d].table) : -1, d});
+      if (single) continue;
+      palette.other = static_cast<int>(d);
+      palette.coding = codings[d];
     }
     palette.list = upload(list);
     return std::make_shared<ResidentPalette>(palette);
   });
+}
+// Whether the kernels for vectors are suitable.
+inline bool most_have_one_value(const Structure& structure) {
+  const auto palette = resident_palette(structure);
+  return palette->others <= 1 && palette->singles > 0;
 }
 
 template <class U>
@@ -61,12 +77,12 @@ struct PaletteOperand {
   const U* values;
   const std::uint32_t* codes;
   const std::int64_t* begin;
-  const PaletteDiagonal* diagonal;
-  std::uint32_t rows, blocks, diagonals, words;
-  // Of the diagonal that has several values, often the main one: its rank in this list, negative if there is none; its
-  // column of the masks, its offset, and how its values are stored.
+  const PaletteDiagonal* diagonal;  // in the order from the middle
+  FromMiddle order;
+  std::uint32_t rows, cols, blocks, diagonals, words;
+  // The diagonal that has several values, often the main one: its number, negative if there is none, its offset, and
+  // how its values are stored.
   std::int32_t other;
-  std::uint32_t other_column;
   std::int64_t other_offset;
   Coding other_coding;
   bool conj;
@@ -118,7 +134,7 @@ struct RowBlocks {
 };
 
 // The elements of the lane's rows on the diagonal that has several values. They are loaded in three steps, so that
-// other work is done while the loads of each are on their way: codes, values and masks, and x.
+// other work is done while the loads of each are on their way: codes, values and masks, and x, which the kernel loads.
 template <int Blocks, class U>
 class OtherElements {
  public:
@@ -131,12 +147,13 @@ class OtherElements {
     for (int k = 0; k < Blocks; ++k) word_[k] = __ldcs(blocks.at(word, k, m.words));
   }
 
+  // mask: of the rows of each block that have an element.
   __device__ void load_values(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, std::uint32_t lane) {
     const Coding& coding = m.other_coding;
     has_ = 0;
     if (m.other < 0) return;
     Mask here[Blocks];
-    const Mask* const mask = m.masks(blocks.first) + m.other_column;
+    const Mask* const mask = m.masks(blocks.first) + m.other;
 #pragma unroll
     for (int k = 0; k < Blocks; ++k) here[k] = load(blocks.at(mask, k, m.diagonals));
     blocks.clear_outside(here);
@@ -156,17 +173,8 @@ class OtherElements {
     for (int k = 0; k < Blocks; ++k) has_ |= (here[k] >> lane & 1) << k;
   }
 
-  // x: the element in the column that is equal to the lane's first row.
-  template <class V>
-  __device__ void add(const PaletteOperand<U>& m, const V* x, Product<U, V> (&sum)[Blocks]) const {
-    const V* const from = x + m.other_offset;
-#pragma unroll
-    for (int k = 0; k < Blocks; ++k) {
-      if (has_ >> k & 1) {
-        add_product(sum[k], conjugate_if(m.conj, arithmetic(value_[k])), load(from + k * kMaskRows));
-      }
-    }
-  }
+  __device__ bool has(int k) const { return has_ >> k & 1; }
+  __device__ auto value(const PaletteOperand<U>& m, int k) const { return conjugate_if(m.conj, arithmetic(value_[k])); }
 
  private:
   std::uint32_t has_;           // a bit for each block

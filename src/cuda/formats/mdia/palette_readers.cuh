@@ -19,6 +19,7 @@ class PaletteInOrder {
   struct alignas(16) Listed {
     std::int64_t step;
     std::int64_t first;  // the position of the table, or of the first value that is stored
+    Value one;           // if there is one value
     Mask rows;
     std::uint32_t word;
     std::int32_t bits;
@@ -29,6 +30,7 @@ class PaletteInOrder {
       return bits > 0 ? load(here.codes_ + (word + (lane() * bits >> 5))) : 0;
     }
     __device__ Value value(const PaletteInOrder& here, Mask lower, std::uint32_t codes) const {
+      if (bits == 0) return one;
       const std::uint32_t code = codes >> (lane() * bits & 31) & ((1u << (bits & 31)) - 1);
       const std::int64_t position = first + (bits < 0 ? static_cast<std::uint32_t>(__popc(rows & lower)) : code);
       return conjugate_if(here.a_.conj, arithmetic(load(here.a_.a.a.values + position)));
@@ -51,9 +53,10 @@ class PaletteInOrder {
     if (d >= a.diagonals) return {};
     const Mask rows = a.mask[at];
     const Coding coding = a.codings[d];
-    std::int64_t first = coding.table;
-    if (coding.is_stored() && rows != 0) first = a.begin[block_] + a_.a.positions[at];
-    return {a.offsets[d] * row_bytes, first, rows, coding.word, coding.bits};
+    Listed mine{a.offsets[d] * row_bytes, coding.table, {}, rows, coding.word, coding.bits};
+    if (coding.bits == 0) mine.one = conjugate_if(a_.conj, arithmetic(load(a.values + coding.table)));
+    if (coding.is_stored() && rows != 0) mine.first = a.begin[block_] + a_.a.positions[at];
+    return mine;
   }
 
  private:
@@ -72,6 +75,7 @@ class PaletteByElement {
   struct alignas(16) Listed {
     std::int64_t step, table;
     std::int64_t ahead;  // from the row of op(A) to the row in which A stores the element
+    Value one;           // if there is one value
     Mask rows;
     std::uint32_t word;
     std::int32_t bits, number;
@@ -87,6 +91,7 @@ class PaletteByElement {
       return bits > 0 ? load(here.a_.a.a.codes + block * here.a_.a.a.words + (word + (bit(row) >> 5))) : 0;
     }
     __device__ Value value(const PaletteByElement& here, Mask, std::uint32_t codes) const {
+      if (bits == 0) return one;
       const std::int64_t row = stored_row(here);
       if (bits < 0) return conjugate_if(conj, arithmetic(here.a_.a.stored_value(number, row)));
       const std::uint32_t code = codes >> (bit(row) & 31) & ((1u << bits) - 1);
@@ -102,9 +107,17 @@ class PaletteByElement {
     const MaskedDiagonal d = a_.diagonal[base + lane];
     const Mask rows = a_.a.mask(d, kMaskRows * block_);
     const Coding coding = a_.a.a.codings[d.number];
-    return {
-        d.offset * row_bytes, coding.table, d.is_transposed ? d.offset : 0, rows, coding.word, coding.bits, d.number,
-        d.conjugated};
+    Listed mine{d.offset * row_bytes,
+                coding.table,
+                d.is_transposed ? d.offset : 0,
+                {},
+                rows,
+                coding.word,
+                coding.bits,
+                d.number,
+                d.conjugated};
+    if (coding.bits == 0) mine.one = conjugate_if(d.conjugated, arithmetic(load(a_.a.a.values + coding.table)));
+    return mine;
   }
 
  private:

@@ -50,24 +50,19 @@ __device__ inline std::uint32_t transposed_bits(std::uint32_t word, int lane) {
 constexpr int kBitsThreads = 256;
 
 template <class U, class V>
-__global__ void __launch_bounds__(kBitsThreads, 8)
+__global__ void __launch_bounds__(kBitsThreads, sizeof(Product<U, V>) > 8 ? 8 : 6)
     sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, Product<U, V>* __restrict__ y,
              const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   using One = OneValue<decltype(arithmetic(U{}))>;
   __shared__ One table[kStaged];
   __shared__ std::uint32_t single[2];
-  const std::uint32_t lane = threadIdx.x % 32, row = blockIdx.x * kBitsThreads + threadIdx.x, block = row / 32;
-  const bool inside = block < m.blocks;
+  const std::uint32_t lane = threadIdx.x % 32, row = blockIdx.x * kBitsThreads + threadIdx.x;
+  const bool inside = row / 32 < m.blocks;
+  const RowBlocks<1> block{inside ? row / 32 : 0, 1};
   const V* const in = x + row;
-  const Mask* const mask = m.masks(inside ? block : 0);
-  const Coding& coding = m.other_coding;
-  const bool coded = !coding.is_stored();
-  std::uint32_t code = 0;
-  if (inside && coded) {
-    code = __ldcs(m.codes + std::uint64_t{block} * m.words + (coding.word + (lane * coding.bits >> 5)));
-  }
-  T sum{};
+  const Mask* const mask = m.masks(block.first);
+  OtherElements<1, U> other(m, block, lane);
   std::uint32_t word[2];
   PaletteDiagonal d;
   const auto examine = [&](std::uint32_t base) {
@@ -75,11 +70,16 @@ __global__ void __launch_bounds__(kBitsThreads, 8)
     for (int j = 0; j < 2; ++j) {
       const std::uint32_t rank = base + 32 * j + lane;
       word[j] = 0;
-      if (inside && rank < m.diagonals) word[j] = __ldcs(mask + load(&m.diagonal[rank].column));
+      if (inside && rank < m.diagonals) word[j] = __ldcs(mask + m.order.number(rank));
     }
     if (threadIdx.x < kStaged && base + threadIdx.x < m.diagonals) d = m.diagonal[base + threadIdx.x];
   };
   examine(0);
+  // This element of x may be that of a row without an element on the other diagonal.
+  V factor{};
+  if (static_cast<std::uint64_t>(row + m.other_offset) < m.cols) factor = load(in + m.other_offset);
+  other.load_values(m, block, lane);
+  T sum{};
   for (std::uint32_t base = 0;;) {
     if (threadIdx.x < kStaged) {
       const bool alone = base + threadIdx.x < m.diagonals && d.single >= 0;
@@ -91,21 +91,8 @@ __global__ void __launch_bounds__(kBitsThreads, 8)
     for (int j = 0; j < 2; ++j) {
       if (base + 32 * j < m.diagonals) word[j] = transposed_bits(word[j], lane);
     }
-    // The other diagonal.
-    const std::uint32_t at = static_cast<std::uint32_t>(m.other) - base;
-    U value;
-    V factor;
-    const bool has = at < kStaged && ((at < 32 ? word[0] : word[1]) >> (at % 32) & 1);
-    if (has) {
-      factor = load(in + m.other_offset);
-      if (coded) {
-        value = load(m.values + (coding.table + (code >> (lane * coding.bits & 31) & ((1u << coding.bits) - 1))));
-      } else {
-        value = load_once(m.values + (load(m.begin + block) + __popc(load(mask + m.other_column) & below(lane))));
-      }
-    }
+    if (base == 0 && inside && other.has(0)) add_product(sum, other.value(m, 0), factor);
     __syncthreads();
-    if (has) add_product(sum, conjugate_if(m.conj, arithmetic(value)), factor);
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       const One* const here = table + 32 * j;
@@ -149,7 +136,7 @@ struct OneValueInFour {
 };
 
 template <class U, class V>
-__global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 9)
+__global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 8)
     sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, Product<U, V>* __restrict__ y,
              const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
@@ -174,10 +161,12 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       const std::uint32_t rank = base + 32 * j + lane;
-      d[j] = m.diagonal[rank < m.diagonals ? rank : m.diagonals - 1];
+      const std::uint32_t known = rank < m.diagonals ? rank : m.diagonals - 1;
+      d[j] = m.diagonal[known];
+      const Mask* const from = mask + m.order.number(known);
       if (rank >= m.diagonals) d[j].single = -1;
 #pragma unroll
-      for (int k = 0; k < kTall; ++k) mine[j][k] = __ldcs(blocks.at(mask + d[j].column, k, m.diagonals));
+      for (int k = 0; k < kTall; ++k) mine[j][k] = __ldcs(blocks.at(from, k, m.diagonals));
     }
   };
   examine(0);
@@ -246,7 +235,11 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
     examine(base);
     __syncwarp();
   }
-  other.add(m, in, sum);
+  const V* const from = in + m.other_offset;
+#pragma unroll
+  for (int k = 0; k < kTall; ++k) {
+    if (other.has(k)) add_product(sum[k], other.value(m, k), load(from + k * kMaskRows));
+  }
 #pragma unroll
   for (int k = 0; k < kTall; ++k) {
     if (row + k * 32 >= m.rows) return;
@@ -255,7 +248,9 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
   }
 }
 
-constexpr int64 kTallRows = int64{1} << 17;  // rows from which `sum_tall` is faster; never for complex128
+// Rows from which `sum_tall` is faster.
+template <class T>
+constexpr int64 kTallRows = sizeof(T) > 8 ? int64{1} << 23 : int64{1} << 17;
 
 template <class U, class V>
 void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, Scalar beta, const Dense& y) {
@@ -269,17 +264,18 @@ void sum_palette(const Matrix& matrix, bool conj, const Dense& x, Scalar alpha, 
                             a.codes,
                             a.begin,
                             palette->list.template as<const PaletteDiagonal>(),
+                            palette->order,
                             number(a.rows),
+                            number(a.cols),
                             number(a.blocks()),
                             number(a.diagonals),
                             number(a.words),
-                            palette->rank,
-                            number(static_cast<int64>(palette->number)),
-                            offsets[palette->number],
+                            palette->other,
+                            palette->other < 0 ? 0 : offsets[palette->other],
                             palette->coding,
                             conj};
   const Update<T> update(alpha, beta);
-  if (sizeof(T) <= 8 && matrix.rows >= kTallRows) {
+  if (matrix.rows >= kTallRows<T>) {
     const int64 warps = ceil_div(a.blocks(), kTall);
     launch("mdia palette, four blocks", sum_tall<U, V>, dim3(number(ceil_div(warps, kTallThreads / 32))),
            dim3(kTallThreads), m, x.as<const V>(), y.as<T>(), update);

@@ -104,11 +104,11 @@ def test_more_diagonals_than_a_warp_examines(device):
 
 @pytest.mark.parametrize("main", [1, 2, 9, 200, 1000])
 @pytest.mark.parametrize("rows", [1, 33, 127, 1000, 140_001])
-def test_one_value_on_most_diagonals(device, main, rows):
-    """As in Hamiltonians, where only the main diagonal has several: with a table, and stored."""
-    at = [-100_000, -4096, -128, -70, -33, -32, -2, -1, 0, 1, 3, 31, 32, 64, 100, 130, 5000, 99_999]
-    at += range(200, 260)
-    colors = {k: main if k == 0 else 1 for k in at if -rows < k < rows + 5}
+@pytest.mark.parametrize("few", [1, 2])
+def test_few_values_on_most_diagonals(device, few, main, rows):
+    """As in Hamiltonians, where only the main diagonal has more than two: with a table, and stored."""
+    at = [-100_000, -4096, -128, -70, -33, -32, -2, -1, 0, 1, 3, 31, 32, 64, 100, 130, 5000, 99_999, *range(200, 260)]
+    colors = {k: main if k == 0 else 1 + k % few for k in at if -rows < k < rows + 5}
     a = painted(colors=colors, shape=(rows, rows + 5))
     A = ds.mdia_array(a, device=device, palette=True)
     x = np.random.default_rng(1).integers(-9, 9, rows + 5).astype("float64")
@@ -122,8 +122,8 @@ def test_one_value_on_most_diagonals(device, main, rows):
 
 
 def test_infinities_where_most_diagonals_have_one_value(device):
-    for rows in (300, 140_000):
-        A = ds.mdia_array(painted(colors={0: 5, 1: 1, 40: 1}, shape=(rows, rows)), device=device, palette=True)
+    for rows, few in ((300, 1), (140_000, 1), (300, 2)):
+        A = ds.mdia_array(painted(colors={0: 5, 1: few, 40: few}, shape=(rows, rows)), device=device, palette=True)
         x = np.ones(rows)
         x[::7] = np.inf
         expected = to_host(ds.mdia_array(A, palette=False) @ to_device(x, device))

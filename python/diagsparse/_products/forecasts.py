@@ -58,8 +58,9 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
         `result_nbytes` is exact, except for products of dia, hm, cdm, mdia and qband with another `format`, where it is
         an upper bound, because conversions to formats of rows or blocks drop zeros, and for mdia with more than 4096
         diagonals, where it does not count a palette. For conversions to formats that drop zeros, the nonzero values are
-        counted, and for mdia the different values of each diagonal. `workspace_nbytes` is the peak of the temporary memory: of csr as an
-        intermediate format, tables and sorted arrays, and for a SciPy matrix of what SciPy needs to sort its entries.
+        counted, and for mdia the different values of each diagonal. `workspace_nbytes` is the peak of the temporary
+        memory: of csr as an intermediate format, tables and sorted arrays, and for a SciPy matrix of what SciPy needs
+        to sort its entries.
 
     Raises
     ------

@@ -1,6 +1,5 @@
 // How the kernel for all matrices (formats/mdia/matvec.cu) reads a palette: what the lanes list of a diagonal, and how
-// they look up the values of their rows. The codes of several diagonals are loaded first, so that these loads are on
-// their way together.
+// they look up the values of their rows.
 #pragma once
 
 #include "formats/mdia/masks.cuh"
@@ -15,27 +14,25 @@ class PaletteInOrder {
   using Value = decltype(arithmetic(U{}));
 
  public:
-  static constexpr bool in_order = false, has_codes = true;
+  static constexpr bool in_order = false, has_codes = false;
   struct alignas(16) Listed {
     std::int64_t step;
     std::int64_t first;  // the position of the table, or of the first value that is stored
-    Value one;           // if there is one value
     Mask rows;
     std::uint32_t word;
     std::int32_t bits;
 
     __device__ int64 across() const { return step; }
-    // The word that has the code of the lane's row.
-    __device__ std::uint32_t codes(const PaletteInOrder& here) const {
-      return bits > 0 ? load(here.codes_ + (word + (lane() * bits >> 5))) : 0;
-    }
-    __device__ Value value(const PaletteInOrder& here, Mask lower, std::uint32_t codes) const {
-      if (bits == 0) return one;
-      const std::uint32_t code = codes >> (lane() * bits & 31) & ((1u << (bits & 31)) - 1);
-      const std::int64_t position = first + (bits < 0 ? static_cast<std::uint32_t>(__popc(rows & lower)) : code);
+    __device__ Value value(const PaletteInOrder& here, Mask lower) const {
+      std::int64_t position = first;
+      if (bits > 0) {
+        const int bit = static_cast<int>(threadIdx.x % 32) * bits;
+        position += load(here.codes_ + (word + (bit >> 5))) >> (bit & 31) & ((1u << bits) - 1);
+      } else if (bits < 0) {
+        position += __popc(rows & lower);
+      }
       return conjugate_if(here.a_.conj, arithmetic(load(here.a_.a.a.values + position)));
     }
-    __device__ static int lane() { return static_cast<int>(threadIdx.x % 32); }
   };
   struct Matrix {
     MaskedOperand<U> a;
@@ -53,10 +50,9 @@ class PaletteInOrder {
     if (d >= a.diagonals) return {};
     const Mask rows = a.mask[at];
     const Coding coding = a.codings[d];
-    Listed mine{a.offsets[d] * row_bytes, coding.table, {}, rows, coding.word, coding.bits};
-    if (coding.bits == 0) mine.one = conjugate_if(a_.conj, arithmetic(load(a.values + coding.table)));
-    if (coding.is_stored() && rows != 0) mine.first = a.begin[block_] + a_.a.positions[at];
-    return mine;
+    std::int64_t first = coding.table;
+    if (coding.is_stored() && rows != 0) first = a.begin[block_] + a_.a.positions[at];
+    return {a.offsets[d] * row_bytes, first, rows, coding.word, coding.bits};
   }
 
  private:
@@ -65,7 +61,7 @@ class PaletteInOrder {
   const std::uint32_t* codes_;
 };
 
-// Of any op(A).
+// Of any op(A). The codes of several diagonals are loaded first, so that these loads are on their way together.
 template <class U>
 class PaletteByElement {
   using Value = decltype(arithmetic(U{}));

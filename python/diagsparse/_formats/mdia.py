@@ -18,7 +18,7 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import table_of_diagonals
 from .._show import cells, display
-from . import packing
+from . import packing, palettes
 from .component import component
 from .format import Format
 from .mirrored import Mirrored
@@ -27,8 +27,6 @@ from .own_products import OwnProducts
 
 _ROWS = 32  # of a block
 _MIN_FILL = 1 / 16  # geometric mean of the fill of both operands, from which products use masks
-_AUTOMATIC, _SMALL = 2, 1 << 16  # the default of `palette`, and the fewest values of a matrix that gets one
-_COLORS, _BITS = np.array([1, 2, 4, 16]), np.array([0, 1, 2, 4, 8])  # sizes of tables, and bits of a code
 _MAX_LISTED = 1 << 22  # pairs of diagonals up to which the offsets of a product are listed before it is planned
 
 
@@ -163,15 +161,7 @@ class Mdia(Mirrored, OwnProducts):
         return stored * s.itemsize + masks + bool(options.get("symmetry"))
 
     def result_nbytes(self, s: Summary, **options: int) -> int:
-        nbytes, wanted = self.nbytes(s, **options), options.get("palette", _AUTOMATIC)
-        used = _stored(s, options)
-        if not wanted or not used.any() or (wanted == _AUTOMATIC and s.fill[used].sum() < _SMALL):
-            return nbytes
-        colors = s.colors[used]
-        bits = _BITS[np.searchsorted(_COLORS, colors)]
-        saved = s.itemsize * (s.fill[used] - colors) - 4 * bits * _blocks(s.shape[0])
-        fewer = int(saved[(colors > 0) & (saved > 0)].sum()) - 8 * (int(used.sum()) + 1)
-        return nbytes - fewer if fewer > (nbytes / 4 if wanted == _AUTOMATIC else 0) else nbytes
+        return palettes.nbytes(s, _stored(s, options), self.nbytes(s, **options), options.get("palette"))
 
     def what(self, s: Summary) -> tuple[str, str]:
         masks = f"masks of {display.counted(len(s.offsets), 'diagonal')}"

@@ -40,7 +40,7 @@ BUDGET = {
 # Of the units of CUDA.
 UNITS = {
     "diagonals": 195,
-    "formats": 615,
+    "formats": 630,
     "layouts": 365,
     "matmul": 110,
     "matrices": 215,

@@ -211,7 +211,7 @@ struct BlocksOfRows {
     if constexpr (!std::is_same_v<U, Float16> && !std::is_same_v<U, BFloat16>) {
       if (palette && stored_order && x.cols == 1 && x.row_stride == 1 && y.row_stride == 1 &&
 
-          most_have_one_value(*m.structure)) {
+          resident_palette(*m.structure)->signs()) {
         return sum_palette<U, V>(m, op.conjugated, x, alpha, beta, y);
       }
     }

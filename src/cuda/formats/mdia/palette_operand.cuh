@@ -28,17 +28,26 @@ struct FromMiddle {
 // A diagonal of A.
 struct alignas(16) PaletteDiagonal {
   std::int64_t offset;
-  std::int64_t single;  // the position of its only value; negative if it has several
+  std::int32_t table;  // the position of its only value, or of both values; negative if it has more
+  std::int32_t word;   // of the codes of a block, if it has two values; otherwise negative
+};
+// The diagonal that has more values than the others, often the main one.
+struct OtherDiagonal {
+  std::int32_t number = -1;  // negative if there is none
+  std::int64_t offset = 0;
+  Coding coding{0, 0, -1};
 };
 struct ResidentPalette {
   FromMiddle order;
-  Array list;               // of the diagonals, in this order
-  int singles = 0;          // how many diagonals have one value
-  int others = 0;           // and how many have several
-  int other = -1;           // the number of the last of these
-  Coding coding{0, 0, -1};  // and how its values are stored
+  Array list;                        // of the diagonals, in this order
+  int one = 0, two = 0, others = 0;  // how many diagonals have one value, two, and more
+  OtherDiagonal several, more;       // the last one that has several values, and that has more than two
 
   auto arrays() const { return std::tie(list); }
+
+  // Whether there is a kernel for vectors in which all diagonals but one have a single value, or at most two.
+  bool ones() const { return two + others <= 1 && one > 0; }
+  bool signs() const { return others <= 1 && one + two > 0; }
 };
 inline std::shared_ptr<ResidentPalette> resident_palette(const Structure& structure) {
   return cached<ResidentPalette>(structure.cache(), "diagonals of the palette", [&] {
@@ -54,21 +63,19 @@ inline std::shared_ptr<ResidentPalette> resident_palette(const Structure& struct
     std::vector<PaletteDiagonal> list;
     for (std::uint32_t rank = 0; rank < count; ++rank) {
       const std::uint32_t d = palette.order.number(rank);
-      const bool single = codings[d].bits == 0;
-      list.push_back({offsets[d], single ? codings[d].table : -1});
-      (single ? palette.singles : palette.others) += 1;
-      if (single) continue;
-      palette.other = static_cast<int>(d);
-      palette.coding = codings[d];
+      const Coding& coding = codings[d];
+      const OtherDiagonal here{static_cast<std::int32_t>(d), offsets[d], coding};
+      (coding.bits == 0 ? palette.one : coding.bits == 1 ? palette.two : palette.others) += 1;
+      if (coding.bits != 0) palette.several = here;
+      if (coding.bits < 0 || coding.bits > 1) palette.more = here;
+      const bool few = coding.bits == 0 || coding.bits == 1;
+      // If a kernel for vectors is suitable, all tables together have fewer than 2^31 values.
+      list.push_back({offsets[d], few ? static_cast<std::int32_t>(coding.table) : -1,
+                      coding.bits == 1 ? static_cast<std::int32_t>(coding.word) : -1});
     }
     palette.list = upload(list);
     return std::make_shared<ResidentPalette>(palette);
   });
-}
-// Whether the kernels for vectors are suitable.
-inline bool most_have_one_value(const Structure& structure) {
-  const auto palette = resident_palette(structure);
-  return palette->others <= 1 && palette->singles > 0;
 }
 
 template <class U>
@@ -80,11 +87,7 @@ struct PaletteOperand {
   const PaletteDiagonal* diagonal;  // in the order from the middle
   FromMiddle order;
   std::uint32_t rows, cols, blocks, diagonals, words;
-  // The diagonal that has several values, often the main one: its number, negative if there is none, its offset, and
-  // how its values are stored.
-  std::int32_t other;
-  std::int64_t other_offset;
-  Coding other_coding;
+  OtherDiagonal other;
   bool conj;
 
   __device__ auto value(const U* at) const { return conjugate_if(conj, arithmetic(load(at))); }
@@ -110,6 +113,15 @@ template <class V>
 __device__ const V* moved(const V* p, std::int64_t bytes) {
   return reinterpret_cast<const V*>(reinterpret_cast<const char*>(p) + bytes);
 }
+
+constexpr int kStaged = 64;  // diagonals that are examined together, two per lane
+
+// What is listed of a diagonal that has one value.
+template <class W>
+struct alignas(16) OneValue {
+  std::int64_t across;  // from the row to the element of x, in bytes
+  W value;
+};
 
 // The blocks of rows that a warp processes together: `inside` of them, from `first` on, are inside the matrix.
 template <int Blocks>
@@ -139,7 +151,7 @@ template <int Blocks, class U>
 class OtherElements {
  public:
   __device__ OtherElements(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, std::uint32_t lane) {
-    const Coding& coding = m.other_coding;
+    const Coding& coding = m.other.coding;
     if (coding.is_stored()) return;
     const std::uint32_t* const word =
         m.codes + std::uint64_t{blocks.first} * m.words + (coding.word + (lane * coding.bits >> 5));
@@ -149,11 +161,11 @@ class OtherElements {
 
   // mask: of the rows of each block that have an element.
   __device__ void load_values(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, std::uint32_t lane) {
-    const Coding& coding = m.other_coding;
+    const Coding& coding = m.other.coding;
     has_ = 0;
-    if (m.other < 0) return;
+    if (m.other.number < 0) return;
     Mask here[Blocks];
-    const Mask* const mask = m.masks(blocks.first) + m.other;
+    const Mask* const mask = m.masks(blocks.first) + m.other.number;
 #pragma unroll
     for (int k = 0; k < Blocks; ++k) here[k] = load(blocks.at(mask, k, m.diagonals));
     blocks.clear_outside(here);

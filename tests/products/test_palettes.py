@@ -102,6 +102,49 @@ def test_more_diagonals_than_a_warp_examines(device):
         assert np.array_equal(to_host(V @ to_device(x, device)), v @ x)
 
 
+@pytest.mark.parametrize("main", [1, 2, 9, 200, 1000])
+@pytest.mark.parametrize("rows", [1, 33, 127, 1000, 140_001])
+@pytest.mark.parametrize("few", [1, 2])
+def test_few_values_on_most_diagonals(device, few, main, rows):
+    """As in Hamiltonians, where only the main diagonal has more than two: with a table, and stored."""
+    at = [-100_000, -4096, -128, -70, -33, -32, -2, -1, 0, 1, 3, 31, 32, 64, 100, 130, 5000, 99_999, *range(200, 260)]
+    colors = {k: main if k == 0 else 1 + k % few for k in at if -rows < k < rows + 5}
+    a = painted(colors=colors, shape=(rows, rows + 5))
+    A = ds.mdia_array(a, device=device, palette=True)
+    x = np.random.default_rng(1).integers(-9, 9, rows + 5).astype("float64")
+    for v in (x, x + 1j * x[::-1]):
+        assert np.array_equal(to_host(A @ to_device(v, device)), a @ v)
+    assert np.array_equal(to_host((1j * A).conj() @ to_device(x, device)), -1j * (a @ x))
+    y = to_device(np.arange(float(rows)), device)
+    assert np.array_equal(
+        to_host(A.matvec(to_device(x, device), out=y, alpha=2, beta=-1)), 2 * (a @ x) - np.arange(rows)
+    )
+
+
+def test_infinities_where_most_diagonals_have_one_value(device):
+    for rows, few in ((300, 1), (140_000, 1), (300, 2)):
+        A = ds.mdia_array(painted(colors={0: 5, 1: few, 40: few}, shape=(rows, rows)), device=device, palette=True)
+        x = np.ones(rows)
+        x[::7] = np.inf
+        expected = to_host(ds.mdia_array(A, palette=False) @ to_device(x, device))
+        assert np.array_equal(to_host(A @ to_device(x, device)), expected, equal_nan=True)
+
+
+def test_chains(device):
+    H = ds.gallery.heisenberg(9, couplings=(1, 1, 2))
+    A, P = pair(H, device)
+    x = np.random.default_rng(1).integers(-9, 9, H.shape[0]).astype("float64")
+    for v in (x, x + 1j * x[::-1]):
+        here = to_device(v, device)
+        for V, W in ((A, P), (A.T, P.T), (A.conj(), P.conj())):
+            assert np.array_equal(to_host(ds.power_multiply(V, here, 4)), to_host(ds.power_multiply(W, here, 4)))
+        c = np.arange(1.0, 7)
+        series = [to_host(ds.chebyshev_multiply(B, here, c)) for B in (A, P)]
+        assert np.array_equal(*series)
+        steps = [to_host(ds.recurrence_multiply(B, here, 2, -1, 1, [1, 0, 2, 1])) for B in (A, P)]
+        assert np.array_equal(*steps)
+
+
 def test_values_that_are_not_finite(device):
     """Zeros of a mask are not multiplied by the infinities of x, and those of a table only where they are stored."""
     a = painted(special=True)
@@ -217,6 +260,21 @@ def test_palettes_are_chosen_by_bytes(device):
     assert not ds.mdia_array(a[:1000], device=device).palette  # small matrices have none by default
     with pytest.raises(TypeError, match="palette"):
         ds.mdia_array(a, palette=2)
+
+
+@pytest.mark.parametrize("format", ["csr", "hm", "mdia"])
+def test_forecasts_count_the_palette(device, format):
+    n = 70_000
+    few = sp.diags_array([np.ones(n - 1), np.arange(n) % 5 + 1.0, np.arange(float(n - 9))], offsets=[1, 0, 9])
+    for matrix in (ds.gallery.heisenberg(14), few, few.tocsr()[:9]):
+        A = ds.array(matrix, format, device=device)
+        B = ds.mdia_array(A)
+        assert ds.memory_report(A)["mdia"] == B.nbytes
+        assert ds.memory_report(A.T)["mdia"] == ds.mdia_array(A.T.copy()).nbytes
+        assert ds.recommend(A, formats=["mdia"]).build().nbytes in (B.nbytes, A.nbytes)
+        forecast = ds.forecast("convert", A, format="mdia")
+        assert forecast.result_nbytes == B.nbytes
+        assert same(A.asformat("mdia", max_bytes=forecast.total_nbytes), B)
 
 
 def test_arrays_that_are_inconsistent(device):

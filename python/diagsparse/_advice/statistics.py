@@ -55,7 +55,8 @@ class Statistics:
         exact = self.exact
         return Summary(
             exact.shape, exact.itemsize, exact.stored, entries=lambda: exact.entries, offsets=lambda: exact.offsets,
-            fill=lambda: exact.fill, row_lengths=lambda: exact.row_lengths, leading=exact.leading, blocks=exact.blocks,
+            fill=lambda: exact.fill, colors=lambda: exact.colors, row_lengths=lambda: exact.row_lengths,
+            leading=exact.leading, blocks=exact.blocks,
             slices=exact.positions_in_slices, symmetry=lambda: self.symmetry,
         )  # fmt: skip
 

@@ -30,13 +30,17 @@ class Forecasts:
         """Return the bytes of a matrix in this format with these layout options."""
         raise NotImplementedError
 
+    def result_nbytes(self, s: Summary, **options: int) -> int:
+        """Return the bytes of a matrix with these values; `nbytes` is an upper bound of them."""
+        return self.nbytes(s, **options)
+
     def forecast_of_copy(self, a: SparseArray, s: Summary) -> int:
         """Return the bytes of a copy of this transposed view in its own format and dtype."""
-        return self.nbytes(s, **self.own_layout(a))
+        return self.result_nbytes(s, **self.own_layout(a))
 
     def forecast_as(self, a: SparseArray, format: Any, s: Summary) -> int:
         """Return the bytes of this matrix in another format; the item size of `s` is that of the widened dtype."""
-        return format.nbytes(s)
+        return format.result_nbytes(s)
 
     def count_stored(self, s: Summary) -> int:
         """Return the number of values that the format would store."""
@@ -115,7 +119,8 @@ class Forecasts:
         """Return the summary of a matrix in this format."""
         return Summary(
             a.shape, widened(a.dtype).itemsize, a.nnz, entries=lambda: self.entries(a),
-            offsets=lambda: self.occupied(a), fill=lambda: self.fill(a), row_lengths=lambda: self.row_lengths(a),
+            offsets=lambda: self.occupied(a), fill=lambda: self.fill(a), colors=lambda: self.colors(a),
+            row_lengths=lambda: self.row_lengths(a),
             leading=lambda **limits: self.leading_entries(a, **limits), blocks=lambda n: self.occupied_blocks(a, n),
             slices=lambda *cut: self.positions_in_slices(a, *cut), symmetry=lambda: self.symmetry_of_values(a),
         )  # fmt: skip
@@ -131,6 +136,12 @@ class Forecasts:
     def fill(self, a: SparseArray) -> np.ndarray:
         """Return the number of entries on each of these diagonals."""
         return a._core.entries_on_diagonals(*self.in_rows(a))
+
+    def colors(self, a: SparseArray) -> np.ndarray:
+        """Return the number of different values on each of these diagonals, 0 if there are too many for a table."""
+        self.in_rows(a)  # raises if the rows do not fit
+        csr = convert(widen(a), COMMON)  # conjugation does not change the number
+        return np.array(csr._core.colors_on_diagonals(csr._matrix), np.int64)
 
     def row_lengths(self, a: SparseArray) -> np.ndarray:
         """Return the distinct row lengths, ascending, and the number of rows of each: shape (k, 2)."""

@@ -18,7 +18,7 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import table_of_diagonals
 from .._show import cells, display
-from . import packing
+from . import packing, palettes
 from .component import component
 from .format import Format
 from .mirrored import Mirrored
@@ -155,12 +155,13 @@ class Mdia(Mirrored, OwnProducts):
 
     # ---- memory -----------------------------------------------------------------------------------
     def nbytes(self, s: Summary, **options: int) -> int:
-        blocks, used = _blocks(s.shape[0]), s.fill > 0
-        if options.get("symmetry"):
-            used &= s.offsets >= 0
+        blocks, used = _blocks(s.shape[0]), _stored(s, options)
         stored, count = int(s.fill[used].sum()), int(used.sum())
         masks = 4 * blocks * count + 8 * (blocks + 1) + 8 * count
         return stored * s.itemsize + masks + bool(options.get("symmetry"))
+
+    def result_nbytes(self, s: Summary, **options: int) -> int:
+        return palettes.nbytes(s, _stored(s, options), self.nbytes(s, **options), options.get("palette"))
 
     def what(self, s: Summary) -> tuple[str, str]:
         masks = f"masks of {display.counted(len(s.offsets), 'diagonal')}"
@@ -174,6 +175,11 @@ class Mdia(Mirrored, OwnProducts):
 
     def to_csr_workspace(self, a: SparseArray, s: Summary) -> int:
         return a._matrix.parts()["mask"].nbytes  # for the start of the values of each block and diagonal
+
+
+def _stored(s: Summary, options: dict[str, int]) -> np.ndarray:
+    """Return which of the occupied diagonals are stored."""
+    return (s.fill > 0) & (s.offsets >= 0) if options.get("symmetry") else s.fill > 0
 
 
 def _blocks(rows: int) -> int:

@@ -75,7 +75,7 @@ def forecast_of_copy(a: SparseArray, s: Summary) -> int:
 def forecast_as(a: SparseArray, format: Any, s: Summary) -> int:
     """Return the bytes of this matrix in another format; the item size of `s` is that of the widened dtype."""
     if format.family != a._format.family:
-        return format.nbytes(s)
+        return format.result_nbytes(s)
     return format.nbytes(s.in_items(a._dtype.itemsize), **packing_of(a)._asdict())
 
 

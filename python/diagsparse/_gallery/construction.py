@@ -45,6 +45,10 @@ class Diagonals(dict[int, NDArray[Any]]):
         """Return a view of the elements of a diagonal in a box."""
         return self[offset][box.rows].reshape(box.shape)
 
+    def add(self, box: Box, offset: int, values: NDArray[Any], at: tuple[slice, ...] = ()) -> None:
+        """Add values, which are broadcast, to the elements of a diagonal in a box, or in a part of it."""
+        self.within(box, offset)[at] += values
+
     def matrix(self) -> Any:
         extents = {offset: self.rows.extent(offset) for offset in sorted(self)}
         if not self.rows.part:

@@ -8,11 +8,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .._backends.docstrings import completed_by
 from .arguments import Dtype, Format, Rows, checked_dtype, gallery_function, numbers, whole_number
-from .construction import Diagonals
+from .palettes import diagonals_for
 from .rows import row_range
 
 _of_spins = completed_by("""
@@ -59,7 +59,9 @@ def pauli_sum(
     Notes
     -----
     A string with f letters X or Y occupies up to 2**f diagonals. Building the matrix takes one pass over 2**sites
-    columns for each string and each of its diagonals, and temporarily needs twice the memory of the diagonals.
+    columns for each string and each of its diagonals, and temporarily needs twice the memory of the diagonals. With
+    ``format="mdia"``, large matrices get their palette from the values that the strings of a diagonal can have, and no
+    value is written for each element, except on diagonals that depend on all sites.
 
     Examples
     --------
@@ -97,18 +99,21 @@ def pauli_sum(
         flips.setdefault(tuple(s for s, letter in enumerate(string) if letter in "XY"), []).append((string, factor))
     selected = row_range(rows, (2**sites, 2**sites))
     most = sum(min(2 ** len(flipped), selected.shape[0]) for flipped in flips)
-    diagonals = Diagonals(selected, dtype, format, most)
+    diagonals = diagonals_for(selected, dtype, format, most)
     for box in selected.boxes((2,) * sites):
         signs = [(1 - 2 * bit).astype(dtype) for bit in box.coordinates]
         for flipped, terms in flips.items():
-            values = np.zeros(box.shape, dtype)
+            values = np.zeros((1,) * len(box.shape), dtype)
             for string, factor in terms:
-                values += prod((signs[s] for s, letter in enumerate(string) if letter in "YZ"), start=factor)
+                values = values + prod((signs[s] for s, letter in enumerate(string) if letter in "YZ"), start=factor)
             for bits in product(*(box.ranges[s] for s in flipped)):
                 at = box.part({s: range(bit, bit + 1) for s, bit in zip(flipped, bits, strict=True)})
-                if values[at].any():
+                assert at is not None  # these bits are in the box
+                axes = tuple(part if size > 1 else slice(None) for part, size in zip(at, values.shape, strict=True))
+                own: NDArray[Any] = values[axes]
+                if own.any():
                     offset = sum((1 - 2 * bit) << (sites - 1 - s) for s, bit in zip(flipped, bits, strict=True))
-                    diagonals.within(box, offset)[at] += values[at]
+                    diagonals.add(box, offset, own, at)
     return diagonals.matrix()
 
 
@@ -250,20 +255,20 @@ def bose_hubbard(
     bonds = _bonds(sites, periodic)
     potentials = _on_sites("potential", potential, sites)
     selected = row_range(rows, (levels**sites, levels**sites))
-    diagonals = Diagonals(selected, dtype, format, most=2 * len(bonds) + 1)
+    diagonals = diagonals_for(selected, dtype, format, most=2 * len(bonds) + 1)
     for box in selected.boxes((levels,) * sites):
         count, main = box.coordinates, np.zeros(box.shape, dtype)
         for n, mu in zip(count, potentials, strict=True):
             main += (interaction / 2 * n * (n - 1) - mu * n).astype(dtype)
         if main.any():
-            diagonals.within(box, 0)[...] = main
+            diagonals.add(box, 0, main)
         for one, other in bonds:
             # A boson moves from t to s; a row has the numbers after that.
             for s, t in ((one, other), (other, one)):
                 value = hopping * (np.sqrt(count[s] * (count[t] + 1)) * (count[t] < levels - 1))
                 if value.any():
                     offset = levels ** (sites - 1 - t) - levels ** (sites - 1 - s)
-                    diagonals.within(box, offset)[...] -= value.astype(dtype)
+                    diagonals.add(box, offset, -value.astype(dtype))
     return diagonals.matrix()
 
 

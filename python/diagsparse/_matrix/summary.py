@@ -26,8 +26,8 @@ class Summary:
         An upper bound of the number of stored values.
     **functions : callable
         Each computes the statistic of its name, at most once for the same arguments: ``entries`` (by default `stored`),
-        ``offsets``, ``fill``, ``row_lengths``, ``leading`` (within limits), ``blocks`` (of a size), ``slices`` (of a
-        height, sorted in windows) and ``symmetry``.
+        ``offsets``, ``fill``, ``colors``, ``row_lengths``, ``leading`` (within limits), ``blocks`` (of a size),
+        ``slices`` (of a height, sorted in windows) and ``symmetry``.
     """
 
     def __init__(self, shape: tuple[int, int], itemsize: int, stored: int, **functions: Callable[..., Any]) -> None:
@@ -49,6 +49,11 @@ class Summary:
     def fill(self) -> np.ndarray:
         """Number of entries on each of these diagonals, int64."""
         return self._functions["fill"]()
+
+    @cached_property
+    def colors(self) -> np.ndarray:
+        """Number of different values on each of these diagonals, int64; 0 if there are more than 256, or unknown."""
+        return self._functions["colors"]() if "colors" in self._functions else np.zeros_like(self.fill)
 
     @cached_property
     def row_lengths(self) -> np.ndarray:

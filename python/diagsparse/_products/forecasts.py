@@ -56,10 +56,11 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     Forecast
         It has ``result_nbytes``, ``workspace_nbytes`` and ``total_nbytes``, which is the least value for `max_bytes`.
         `result_nbytes` is exact, except for products of dia, hm, cdm, mdia and qband with another `format`, where it is
-        an upper bound, because conversions to formats of rows or blocks drop zeros, and for mdia, which may get a
-        palette. For conversions to formats that drop zeros,
-        the nonzero values are counted. `workspace_nbytes` is the peak of the temporary memory: of csr as an
-        intermediate format, tables and sorted arrays, and for a SciPy matrix of what SciPy needs to sort its entries.
+        an upper bound, because conversions to formats of rows or blocks drop zeros, and for mdia with more than 4096
+        diagonals, where it does not count a palette. For conversions to formats that drop zeros, the nonzero values are
+        counted, and for mdia the different values of each diagonal. `workspace_nbytes` is the peak of the temporary
+        memory: of csr as an intermediate format, tables and sorted arrays, and for a SciPy matrix of what SciPy needs
+        to sort its entries.
 
     Raises
     ------
@@ -85,12 +86,13 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
         raise ValueError(f'forecast: "convert" needs format=; there are {", ".join(FORMATS)}')
     kind, s = _format_for(a, format), a._summary()
     if is_from_scipy(given):
-        nbytes = kind.nbytes(s)
+        nbytes = kind.result_nbytes(s)
         return Forecast(nbytes, peak_nbytes(kind, given, a) - nbytes)
     if format == a.format:
         return Forecast(_nbytes(a, kind, s), 0)
     full = a._format.nbytes(s) if a._packed and a._format.family != kind.family else 0
-    return Forecast(a._format.forecast_as(a, kind, s), full + kind.workspace(s, a))
+    without_palette = kind.nbytes(s) - kind.result_nbytes(s)
+    return Forecast(a._format.forecast_as(a, kind, s), full + without_palette + kind.workspace(s, a))
 
 
 def convert_nbytes(a: SparseArray, format: str) -> int:

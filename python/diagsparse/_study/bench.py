@@ -50,8 +50,8 @@ def run(
     Parameters
     ----------
     name : str, optional
-        A group ("spmv", "stencil", "spgemm", "small"; on a GPU "spmv", "spmm", "narrow", "packed", "chain", "spgemm",
-        "syrk", "random", "small"), or a prefix of the names of cases.
+        A group ("spmv", "stencil", "spins", "spgemm", "small"; on a GPU "spmv", "spins", "spmm", "narrow", "packed",
+        "chain", "spgemm", "syrk", "random", "small"), or a prefix of the names of cases.
     dtype : dtype
         The dtype of all values.
     device : str
@@ -218,7 +218,7 @@ def _gpu_row(
         if bench_problem.kernel_of(call, kernel) != kernel:
             return None
         result = call()
-        if format == "dia" and library == "diagsparse":
+        if format == case.formats[0] and library == "diagsparse":
             row["floor_nbytes"] = problem.floor(result)
         row["error"] = finite(error := problem.error(result))
         seconds = time_calls(call, where, samples)

@@ -42,6 +42,8 @@ class Case:
             return f"{self.power} products"
         if self.columns:
             return f"{self.columns} vectors"
+        if "palette" in self.layout:
+            return "no palette"
         return "wide values" if self.values else "full storage" if self.layout else ""
 
     @property
@@ -124,6 +126,11 @@ def random(n: int, count: int) -> Make:
     )
 
 
+def spins(sites: int) -> Make:
+    """Return a function that creates the Hamiltonian of a Heisenberg chain, with at least 2^6 states."""
+    return lambda scale, seed, dtype: gallery.heisenberg(max(6, round(sites + np.log2(scale))), dtype=dtype)
+
+
 # ---- cases --------------------------------------------------------------------------------------------------------
 _stencil = partial(stencil, random_values=True)  # constants compress
 _diagonals = ("dia", "hm", "cdm")
@@ -136,6 +143,7 @@ _CPU_CASES = (
     Case("stencil-9", "stencil", "matvec", "9-point stencil", stencil(9, 1000, 1000)),
     Case("stencil-7", "stencil", "matvec", "7-point stencil", stencil(7, 100, 100, 100)),
     Case("stencil-27", "stencil", "matvec", "27-point stencil", stencil(27, 60, 60, 60)),
+    Case("spins-18", "spins", "matvec", "Heisenberg chain of 18 spins", spins(18), formats=("mdia", "hm", "csr")),
     Case("band-41-squared", "spgemm", "matmul", "bands", band(60_000, 41)),
     Case("band-11-squared", "spgemm", "matmul", "bands", band(250_000, 11)),
     Case("random-200", "spgemm", "matmul", "random diagonals", random(10_000, 200), formats=("hm",)),
@@ -152,6 +160,10 @@ _GPU_CASES = (
     _on_gpu("stencil-27-192", "spmv", "matvec", "27-point stencil 192^3", _stencil(27, 192, 192, 192)),
     _on_gpu("band-41", "spmv", "matvec", "band, n = 10^6", band(10**6, 41)),
     _on_gpu("stencil-7-148", "spmv", "matvec", "7-point stencil 148 x 58 x 148", _stencil(7, 148, 58, 148)),
+    Case(
+        "spins-20", "spins", "matvec", "Heisenberg chain of 20 spins", spins(20), formats=("mdia", "csr"),
+        layout={"palette": True},
+    ),
     _on_gpu(
         "stencil-9-columns", "spmm", "matvec", "9-point stencil 2048^2, 8 columns", _stencil(9, 2048, 2048), columns=8,
     ),

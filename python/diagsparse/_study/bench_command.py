@@ -181,8 +181,9 @@ def bench(invocation: Invocation, name: str | None, quick: bool, dtype: str, bud
 
     After Ctrl-C, the completed rows are summarized and saved.
 
-    With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spgemm, small; on a GPU
-    spmv, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all run.
+    With --device cuda: against cuSPARSE and CuPy. NAME is a group of cases (spmv, stencil, spins, spgemm, small; on a
+    GPU spmv, spins, spmm, narrow, packed, chain, spgemm, syrk, random, small) or how their names start; by default all
+    run.
 
     "diagsparse bench solve" times systems instead of products: bands, batches and grids, against SciPy and PyAMG, with
     --device cuda against cuDSS and CuPy. Their names start with "solve", too.

@@ -60,7 +60,8 @@ class Problem:
         if _dense(operand):
             return self.where.core.from_host(operand, self.where.index)
         put = array(operand, "hm", device=self.where.name).asformat(format)
-        return put.asformat(format, **self.layout) if self.layout and put._format.packs else put
+        has_options = self.layout.keys() <= put._format.options.keys()
+        return put.asformat(format, **self.layout) if self.layout and has_options else put
 
     def call(self, format: str, kernel: str) -> Callable[[], Any]:
         """Return a call that computes the product by a kernel of diagsparse."""
@@ -93,7 +94,9 @@ class Problem:
         return left.kernels("chain" if self.power else "matvec")[0]
 
     def floor(self, result: Any) -> int:
-        """Return the bytes that are moved at least in the diagonal layout: stored values and vectors once."""
+        """Return the bytes that are moved at least in the layout of diagonals: stored values and vectors once."""
+        if "palette" in self.layout:
+            return sum(part.nbytes for part in (self.operands("mdia")[0], self.right, result))
         if self.layout:
             return sum(part.nbytes for part in (self.operands("dia")[0].values, self.right, result))
         operands = [self.A] if self.with_itself else [self.A, self.right]
@@ -145,4 +148,5 @@ def counterpart(case: Case, problem: Problem) -> Problem | None:
         return Problem(A, None, problem.where)
     if case.columns:
         return Problem(A, np.ascontiguousarray(right[:, 0]), problem.where)
-    return Problem(A.astype(right.dtype), right, problem.where)
+    layout = {"palette": False} if "palette" in case.layout else {}
+    return Problem(A.astype(right.dtype), right, problem.where, layout=layout)

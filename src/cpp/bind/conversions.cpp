@@ -56,6 +56,7 @@ void bind_conversions(py::module_& m) {
     const Entry entry(a.device(), {&a});
     return without_palette(a);
   });
+  m.def("colors_on_diagonals", guarded(colors_on_diagonals));
   m.def("symmetries", guarded(symmetries));
   m.def("repeats_after", guarded(repeats_after));
   m.def(

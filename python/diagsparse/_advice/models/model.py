@@ -76,7 +76,7 @@ class Model(ABC):
 
     def forecast(self, s: Summary, options: dict[str, Any]) -> int:
         """Return the bytes with these options."""
-        return FORMATS[self.format].nbytes(s, **options)
+        return FORMATS[self.format].result_nbytes(s, **options)
 
 
 class DiagonalModel(Model):

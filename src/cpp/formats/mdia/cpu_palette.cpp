@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/compressed_rows.hpp"
 #include "formats/mdia/cpu_masks.hpp"
 #include "formats/mdia/palette.hpp"
 
@@ -31,6 +32,11 @@ class Colors {
     slots_[slot] = static_cast<std::uint16_t>(values.size());
     too_many = static_cast<int64>(values.size()) > kMostColors;
     if (too_many) values = {}, slots_ = {};
+  }
+  void add(const Colors& other) {
+    too_many |= other.too_many;
+    if (too_many) values = {}, slots_ = {};
+    for (const Bits& value : other.values) add(value);
   }
 
  private:
@@ -71,14 +77,38 @@ std::vector<DistinctValues> distinct(const Matrix& m) {
     Colors<Bits> together;
     for (int64 task = 0; task < tasks; ++task) {
       all[d].elements += elements[task][d];
-      together.too_many |= of_task[task][d].too_many;
-      for (const Bits& value : of_task[task][d].values) together.add(value);
+      together.add(of_task[task][d]);
     }
     if (together.too_many) continue;
     all[d].values.resize(sizeof(Bits) * together.values.size());
     std::memcpy(all[d].values.data(), together.values.data(), all[d].values.size());
   }
   return all;
+}
+
+template <class Bits>
+std::vector<int64> colors_of(const Matrix& csr, const std::vector<int64>& offsets) {
+  const auto a = Csr<Bits>::of(csr);
+  const int64 tasks = std::max<int64>(1, std::min(a.rows, tasks_for(csr.values.size())));
+  std::vector<std::vector<Colors<Bits>>> of_task(tasks);
+  parallel_for(tasks, 4 * csr.values.size(), [&](int64 task) {
+    auto& colors = of_task[task] = std::vector<Colors<Bits>>(offsets.size());
+    for (int64 i = a.rows * task / tasks; i < a.rows * (task + 1) / tasks; ++i) {
+      if (i % 1024 == 0) checkpoint();
+      auto d = offsets.begin();
+      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {  // columns are ascending
+        d = std::lower_bound(d, offsets.end(), a.indices[e] - i);
+        colors[d - offsets.begin()].add(a.values[e]);
+      }
+    }
+  });
+  std::vector<int64> counts;
+  for (std::size_t d = 0; d < offsets.size(); ++d) {
+    Colors<Bits> together;
+    for (const auto& colors : of_task) together.add(colors[d]);
+    counts.push_back(static_cast<int64>(together.values.size()));
+  }
+  return counts;
 }
 
 }  // namespace
@@ -95,6 +125,10 @@ Array codings_of(const Structure& structure) {
 
 std::vector<DistinctValues> distinct_values(const Matrix& m) {
   return with_bits(m.dtype, [&](auto zero) { return distinct<decltype(zero)>(m); });
+}
+
+std::vector<int64> count_colors(const Matrix& csr, const std::vector<int64>& offsets) {
+  return with_bits(csr.dtype, [&](auto zero) { return colors_of<decltype(zero)>(csr, offsets); });
 }
 
 void encode(const Matrix& plain, const Matrix& coded) {

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/summary.hpp"
+
 namespace diagsparse {
 
 namespace {
 
-constexpr int64 kSmall = 1 << 16;  // elements of a matrix that fits into caches without a palette
+constexpr std::size_t kMostCounted = 4096;  // diagonals whose values are counted without building the matrix
+constexpr int64 kSmall = 1 << 16;           // elements of a matrix that fits into caches without a palette
 
 // The values of a table, sorted by their bits.
 void sort_values(std::vector<char>& values, DType dtype) {
@@ -68,6 +71,12 @@ int64 code_words(const std::string& format, const Indices& arrays, int64 diagona
     words += std::max(code_bits(colors), 0);
   }
   return words;
+}
+
+std::vector<int64> colors_on_diagonals(const Matrix& csr) {
+  const std::vector<int64>& offsets = occupied_diagonals(csr, {});
+  if (offsets.empty() || offsets.size() > kMostCounted) return std::vector<int64>(offsets.size());
+  return count_colors(csr, offsets);
 }
 
 Matrix with_palette(const Matrix& m, Palette wanted) {

@@ -67,6 +67,10 @@ std::vector<int64> table_pointers(const Indices& arrays);  // table_indptr, on t
 // The number of words of the codes of a block; throws std::invalid_argument if table_indptr is invalid.
 int64 code_words(const std::string& format, const Indices& arrays, int64 diagonals);
 
+// The number of different values on each occupied diagonal of a csr matrix; 0 for those that have too many for a table,
+// and for all if there are more than 4096.
+std::vector<int64> colors_on_diagonals(const Matrix& csr);
+
 // ---- Implemented by each backend -----------------------------------------------------------------------------------
 // The elements of a diagonal, and the bytes of its different values in any order; empty if there are too many.
 struct DistinctValues {
@@ -77,5 +81,7 @@ std::vector<DistinctValues> distinct_values(const Matrix& plain);
 // Writes the codes, which are 0 before, and those values of a matrix with a palette that are stored one by one.
 void encode(const Matrix& plain, const Matrix& coded);
 void decode(const Matrix& coded, const Matrix& plain);  // writes the values
+// The same as colors_on_diagonals, for the diagonals of these offsets.
+std::vector<int64> count_colors(const Matrix& csr, const std::vector<int64>& offsets);
 
 }  // namespace diagsparse

@@ -38,11 +38,10 @@ struct MaskedOperand {
     return a.begin[block] + positions[block * a.diagonals + d.number] + __popc(rows & below(bit));
   }
 
-  // The value of the element that a diagonal of A stores in this row.
+  // The value of the element of a diagonal of A in this row, if its values are stored one by one.
   __device__ T stored_value(std::int32_t number, int64 row) const {
     const int64 block = row >> kMaskShift;
     const int bit = static_cast<int>(row & (kMaskRows - 1));
-    if (a.is_coded(number)) return a.values[a.in_table(a.codings[number], block, bit)];
     const Mask rows = a.mask_at(block, number);
     return a.values[a.begin[block] + positions[block * a.diagonals + number] + __popc(rows & below(bit))];
   }
@@ -134,6 +133,17 @@ template <class T>
 MaskedOperand<T> operand(const Matrix& m) {
   return {Mdia<T>::of(m), value_starts(*m.structure)->from_block.template as<const std::uint32_t>()};
 }
+
+// op(A) with the list of its diagonals.
+template <class T>
+struct OperandByDiagonals {
+  MaskedOperand<T> a;
+  const MaskedDiagonal* diagonal;
+  int64 count, height;
+
+  __device__ int64 diagonals() const { return count; }
+  __device__ int64 rows() const { return height; }
+};
 
 MatvecRow by_blocks();
 MatmulRow products_by_blocks();

@@ -13,6 +13,7 @@
 // which takes as long as reading A. Processing eight diagonals at once takes up to twice as long.
 #include "device/dense.cuh"
 #include "formats/mdia/masks.cuh"
+#include "formats/mdia/palette_readers.cuh"
 #include "formats/mdia/palette_vectors.cuh"
 
 namespace diagsparse::cuda::mdia {
@@ -31,7 +32,7 @@ constexpr int kColumns = 4;  // columns of x for which A is read once
 template <class U>
 class InOrder {
  public:
-  static constexpr bool in_order = true;
+  static constexpr bool in_order = true, has_codes = false;
   struct alignas(16) Listed {
     Mask rows;
     std::uint32_t begin;  // among the values of these 32 diagonals
@@ -78,7 +79,7 @@ class InOrder {
 template <class U>
 class Transposed {
  public:
-  static constexpr bool in_order = false;
+  static constexpr bool in_order = false, has_codes = false;
   struct alignas(16) Listed {
     const U* values;
     std::int64_t step;
@@ -91,13 +92,7 @@ class Transposed {
       return window.arithmetic_value(load(window.position(lower)));
     }
   };
-  struct Matrix {
-    MaskedOperand<U> a;
-    const MaskedDiagonal* diagonal;
-    int64 count, height;
-    __device__ int64 diagonals() const { return count; }
-    __device__ int64 rows() const { return height; }
-  };
+  using Matrix = OperandByDiagonals<U>;
 
   __device__ Transposed(const Matrix& a, int64 block) : a_(a), block_(block) {}
 
@@ -109,49 +104,6 @@ class Transposed {
     if (loaded.rows == 0) return {};
     const Window<U> here = window(a_.a, loaded, to);
     return {here.values, d.offset * row_bytes, here.rows, here.split, here.jump};
-  }
-
- private:
-  const Matrix& a_;
-  int64 block_;
-};
-
-// For palettes: the one value of a diagonal is listed; if it has several, each lane looks up that of its row.
-template <class U>
-class ByElement {
-  using Value = decltype(arithmetic(U{}));
-
- public:
-  static constexpr bool in_order = false;
-  struct alignas(16) Listed {
-    std::int64_t step, ahead;  // ahead: from the row of op(A) to the row in which A stores the element
-    Value one;
-    Mask rows;
-    std::int32_t number;  // negative if the diagonal has one value
-    bool conj;
-
-    __device__ int64 across() const { return step; }
-    __device__ Value value(const ByElement& here, Mask) const {
-      if (number < 0) return one;
-      const int64 row = kMaskRows * here.block_ + threadIdx.x % 32 + ahead;
-      return conjugate_if(conj, arithmetic(here.a_.a.stored_value(number, row)));
-    }
-  };
-  using Matrix = typename Transposed<U>::Matrix;
-
-  __device__ ByElement(const Matrix& a, int64 block) : a_(a), block_(block) {}
-
-  __device__ Listed examine(int64 base, int lane, int64 row_bytes) {
-    if (base + lane >= a_.count) return {};
-    const MaskedDiagonal d = a_.diagonal[base + lane];
-    const Mask rows = a_.a.mask(d, kMaskRows * block_);
-    Listed mine{d.offset * row_bytes, d.is_transposed ? d.offset : 0, {}, rows, d.number, d.conjugated};
-    const Coding coding = a_.a.a.codings[d.number];
-    if (coding.bits == 0) {
-      mine.one = conjugate_if(d.conjugated, arithmetic(load(a_.a.a.values + coding.table)));
-      mine.number = -1;
-    }
-    return mine;
   }
 
  private:
@@ -195,12 +147,21 @@ __global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>)
         decltype(arithmetic(U{})) value[kUnroll];
         V factor[kUnroll][Columns];
         bool has[kUnroll];
+        std::uint32_t codes[kUnroll];
+        if constexpr (Reader<U>::has_codes) {
+#pragma unroll
+          for (int k = 0; k < kUnroll; ++k) {
+            const Listed& from = list[first + k];
+            codes[k] = from.rows >> lane & 1 ? from.codes(here) : 0;
+          }
+        }
 #pragma unroll
         for (int k = 0; k < kUnroll; ++k) {
           const Listed from = list[first + k];
           has[k] = from.rows >> lane & 1;
           if (has[k]) {
-            value[k] = from.value(here, lower);
+            if constexpr (Reader<U>::has_codes) value[k] = from.value(here, lower, codes[k]);
+            else value[k] = from.value(here, lower);
             const V* const far = reinterpret_cast<const V*>(reinterpret_cast<const char*>(in) + from.across());
 #pragma unroll
             for (int j = 0; j < Columns; ++j) {
@@ -246,27 +207,31 @@ void sum_columns(const typename Reader<U>::Matrix& a, int64 rows, const Dense& x
 template <class U, class V>
 struct BlocksOfRows {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-    const bool palette = has_palette(*m.structure);
+    const bool palette = has_palette(*m.structure), stored_order = in_order(*m.structure, op);
     if constexpr (!std::is_same_v<U, Float16> && !std::is_same_v<U, BFloat16>) {
-      if (palette && in_order(*m.structure, op) && x.cols == 1 && x.row_stride == 1) {
+      if (palette && stored_order && x.cols == 1 && x.row_stride == 1 && y.row_stride == 1 &&
+
+          resident_palette(*m.structure)->signs()) {
         return sum_palette<U, V>(m, op.conjugated, x, alpha, beta, y);
       }
     }
-    if (!palette && in_order(*m.structure, op)) {
-      return sum_columns<InOrder, U, V>({Mdia<U>::of(m), op.conjugated}, y.rows, x, alpha, beta, y);
+    if (stored_order) {
+      if (palette) sum_columns<PaletteInOrder, U, V>({operand<U>(m), op.conjugated}, y.rows, x, alpha, beta, y);
+      else sum_columns<InOrder, U, V>({Mdia<U>::of(m), op.conjugated}, y.rows, x, alpha, beta, y);
+      return;
     }
     const auto diagonals = resident_diagonals(*m.structure, op);
-    const typename Transposed<U>::Matrix a{operand<U>(m), diagonals->begin(), diagonals->count, y.rows};
-    if (palette) sum_columns<ByElement, U, V>(a, y.rows, x, alpha, beta, y);
+    const OperandByDiagonals<U> a{operand<U>(m), diagonals->begin(), diagonals->count, y.rows};
+    if (palette) sum_columns<PaletteByElement, U, V>(a, y.rows, x, alpha, beta, y);
     else sum_columns<Transposed, U, V>(a, y.rows, x, alpha, beta, y);
   }
 };
 
 void prepare(const Matrix& m, Op op) {
-  if (has_palette(*m.structure)) resident_others(*m.structure);
-  else if (in_order(*m.structure, op)) return;
-  value_starts(*m.structure);
-  resident_diagonals(*m.structure, op);
+  const bool palette = has_palette(*m.structure), stored_order = in_order(*m.structure, op);
+  if (palette && stored_order) resident_palette(*m.structure);
+  if (palette || !stored_order) value_starts(*m.structure);
+  if (!stored_order) resident_diagonals(*m.structure, op);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Palettes of masked diagonals on the GPU (formats/mdia/palette.hpp).
+#include "core/compressed_rows.hpp"
 #include "formats/mdia/masks.cuh"
 #include "formats/mdia/palette.hpp"
 
@@ -33,6 +34,24 @@ __device__ std::uint32_t slot_of(const ValueBits<Bytes>& value) {
   return static_cast<std::uint32_t>(hash >> 32) % kSlots;
 }
 
+// Adds the value at a position to the hash table of its diagonal, unless that has too many values already.
+template <class B>
+__device__ void note_value(const B* values, int64 position, unsigned long long* slots, int* count) {
+  const B value = values[position];
+  for (std::uint32_t slot = slot_of(value); *static_cast<volatile int*>(count) <= kMostColors;
+       slot = (slot + 1) % kSlots) {
+    unsigned long long other = *static_cast<volatile unsigned long long*>(slots + slot);
+    if (other == 0) {
+      other = atomicCAS(slots + slot, 0ull, static_cast<unsigned long long>(position + 1));
+      if (other == 0) {
+        atomicAdd(count, 1);
+        return;
+      }
+    }
+    if (values[other - 1] == value) return;
+  }
+}
+
 // A warp processes a block of rows, and a lane a row. slots: for each of the diagonals `first` to `last` - 1 a hash
 // table of positions of different values, plus 1; 0 marks a free slot. count: how many slots are taken.
 template <class B>
@@ -47,20 +66,26 @@ __global__ void __launch_bounds__(kBlock)
     const int64 mine = position + __popc(rows & below(lane));
     position += __popc(rows);
     if (d < first || (rows >> lane & 1) == 0) continue;
-    volatile int* const taken = count + (d - first);
-    const B value = a.values[mine];
-    for (std::uint32_t slot = slot_of(value); *taken <= kMostColors; slot = (slot + 1) % kSlots) {
-      unsigned long long* const at = slots + (d - first) * kSlots + slot;
-      unsigned long long other = *static_cast<volatile unsigned long long*>(at);
-      if (other == 0) {
-        other = atomicCAS(at, 0ull, static_cast<unsigned long long>(mine + 1));
-        if (other == 0) {
-          atomicAdd(count + (d - first), 1);
-          break;
-        }
-      }
-      if (a.values[other - 1] == value) break;
+    note_value(a.values, mine, slots + (d - first) * kSlots, count + (d - first));
+  }
+}
+
+// The same for a csr matrix whose occupied diagonals are these. A thread processes a row.
+template <class B>
+__global__ void __launch_bounds__(kBlock)
+    find_distinct_by_rows(const Csr<B> a, const std::int64_t* offsets, int64 diagonals, unsigned long long* slots,
+                          int* count) {
+  const int64 i = thread_index();
+  if (i >= a.rows) return;
+  for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+    const int64 offset = a.indices[e] - i;
+    int64 d = 0, left = diagonals;
+    while (left > 1) {
+      const int64 half = left / 2;
+      if (offsets[d + half] <= offset) d += half, left -= half;
+      else left = half;
     }
+    note_value(a.values, e, slots + d * kSlots, count + d);
   }
 }
 
@@ -191,6 +216,25 @@ std::vector<DistinctValues> distinct_values(const Matrix& m) {
     for (int64 d = 0; d < diagonals; d += kTogether) find_values(a, d, std::min(diagonals, d + kTogether), all);
   });
   return all;
+}
+
+std::vector<int64> count_colors(const Matrix& csr, const std::vector<int64>& offsets) {
+  const auto diagonals = static_cast<int64>(offsets.size());
+  const Array resident = upload(offsets);
+  const Scratch<unsigned long long> slots(diagonals * kSlots);
+  const Scratch<int> taken(diagonals);
+  CUDA_CALL(cudaMemsetAsync(slots.get(), 0, diagonals * kSlots * sizeof(unsigned long long), stream()));
+  CUDA_CALL(cudaMemsetAsync(taken.get(), 0, diagonals * sizeof(int), stream()));
+  with_bits(csr.dtype, [&](auto zero) {
+    using B = decltype(zero);
+    launch("find distinct by rows", find_distinct_by_rows<B>, cuda::blocks(csr.rows), dim3(kBlock), Csr<B>::of(csr),
+           resident.as<const std::int64_t>(), diagonals, slots.get(), taken.get());
+  });
+  std::vector<int64> counts;
+  for (const int count : download(static_cast<const int*>(taken.get()), diagonals)) {
+    counts.push_back(count > kMostColors ? 0 : count);
+  }
+  return counts;
 }
 
 void encode(const Matrix& plain, const Matrix& coded) {

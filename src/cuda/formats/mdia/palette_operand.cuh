@@ -1,5 +1,7 @@
-// A matrix with a palette in the form that kernels for vectors read, and its diagonals that have more than one value.
+// A matrix with a palette in the form that kernels for vectors read: all diagonals but one have a single value.
 #pragma once
+
+#include <algorithm>
 
 #include "device/resident.cuh"
 #include "formats/mdia/masks.cuh"
@@ -9,127 +11,188 @@ namespace diagsparse::cuda::mdia {
 
 namespace {
 
-// A diagonal of A that has more than one value.
-struct OtherDiagonal {
+// The order of diagonals by their distance from the middle one, alternately below and above it. Rows that are processed
+// together then read elements of x that are near each other.
+struct FromMiddle {
+  std::uint32_t middle;
+  std::uint32_t both;   // how many there are at least below the middle and above it
+  std::int32_t beyond;  // 1 if all further ones are above, and -1 if they are below
+
+  constexpr std::uint32_t number(std::uint32_t rank) const {
+    const auto steps = static_cast<std::int32_t>((rank + 1) / 2), alone = static_cast<std::int32_t>(rank - both);
+    const std::int32_t alternating = rank % 2 != 0 ? -steps : steps;
+    return middle + (rank <= 2 * both ? alternating : beyond * alone);
+  }
+};
+
+// A diagonal of A.
+struct alignas(16) PaletteDiagonal {
   std::int64_t offset;
-  Coding coding;
-  std::int64_t number;
+  std::int32_t table;  // the position of its only value, or of both values; negative if it has more
+  std::int32_t word;   // of the codes of a block, if it has two values; otherwise negative
 };
-struct ResidentOthers {
-  std::vector<OtherDiagonal> host;
-  Array list;
+// The diagonal that has more values than the others, often the main one.
+struct OtherDiagonal {
+  std::int32_t number = -1;  // negative if there is none
+  std::int64_t offset = 0;
+  Coding coding{0, 0, -1};
+};
+struct ResidentPalette {
+  FromMiddle order;
+  Array list;                        // of the diagonals, in this order
+  int one = 0, two = 0, others = 0;  // how many diagonals have one value, two, and more
+  OtherDiagonal several, more;       // the last one that has several values, and that has more than two
+
   auto arrays() const { return std::tie(list); }
+
+  // Whether there is a kernel for vectors in which all diagonals but one have a single value, or at most two.
+  bool ones() const { return two + others <= 1 && one > 0; }
+  bool signs() const { return others <= 1 && one + two > 0; }
 };
-std::shared_ptr<ResidentOthers> resident_others(const Structure& structure) {
-  return cached<ResidentOthers>(structure.cache(), "diagonals of several values", [&] {
+inline std::shared_ptr<ResidentPalette> resident_palette(const Structure& structure) {
+  return cached<ResidentPalette>(structure.cache(), "diagonals of the palette", [&] {
     const std::vector<Coding> codings = codings_for(table_pointers(static_cast<const Indices&>(structure)));
     const std::vector<int64>& offsets = offsets_of(structure);
-    std::vector<OtherDiagonal> others;
-    for (std::size_t d = 0; d < codings.size(); ++d) {
-      if (codings[d].bits != 0) others.push_back({offsets[d], codings[d], static_cast<std::int64_t>(d)});
+    const auto count = static_cast<std::uint32_t>(offsets.size());  // fewer than 2^27
+    const auto below = static_cast<std::uint32_t>(std::ranges::lower_bound(offsets, 0) - offsets.begin());
+    ResidentPalette palette;
+    if (count > 0) {
+      const std::uint32_t middle = std::min(below, count - 1), above = count - 1 - middle;
+      palette.order = {middle, std::min(middle, above), above > middle ? 1 : -1};
     }
-    const Array list = upload(others);
-    return std::make_shared<ResidentOthers>(ResidentOthers{std::move(others), list});
+    std::vector<PaletteDiagonal> list;
+    for (std::uint32_t rank = 0; rank < count; ++rank) {
+      const std::uint32_t d = palette.order.number(rank);
+      const Coding& coding = codings[d];
+      const OtherDiagonal here{static_cast<std::int32_t>(d), offsets[d], coding};
+      (coding.bits == 0 ? palette.one : coding.bits == 1 ? palette.two : palette.others) += 1;
+      if (coding.bits != 0) palette.several = here;
+      if (coding.bits < 0 || coding.bits > 1) palette.more = here;
+      const bool few = coding.bits == 0 || coding.bits == 1;
+      // If a kernel for vectors is suitable, all tables together have fewer than 2^31 values.
+      list.push_back({offsets[d], few ? static_cast<std::int32_t>(coding.table) : -1,
+                      coding.bits == 1 ? static_cast<std::int32_t>(coding.word) : -1});
+    }
+    palette.list = upload(list);
+    return std::make_shared<ResidentPalette>(palette);
   });
 }
 
 template <class U>
 struct PaletteOperand {
-  Mdia<U> a;
-  int diagonals, middle;        // middle: the number of the first diagonal on or above the main one
-  int count;                    // of other diagonals
-  OtherDiagonal first;          // the first of them, often the main diagonal: kernels need not wait for its description
-  const OtherDiagonal* others;  // all of them
+  const Mask* mask;
+  const U* values;
+  const std::uint32_t* codes;
+  const std::int64_t* begin;
+  const PaletteDiagonal* diagonal;  // in the order from the middle
+  FromMiddle order;
+  std::uint32_t rows, cols, blocks, diagonals, words;
+  OtherDiagonal other;
   bool conj;
 
   __device__ auto value(const U* at) const { return conjugate_if(conj, arithmetic(load(at))); }
-  // The diagonal of this rank by the distance from the middle, alternately above and below. Rows that are processed
-  // together then read elements of x that are near each other.
-  __device__ int number(int rank) const {
-    const int above = diagonals - 1 - middle, both = above < middle ? above : middle;
-    if (rank <= 2 * both) return rank % 2 != 0 ? middle - (rank + 1) / 2 : middle + rank / 2;
-    return above < middle ? middle - (rank - both) : middle + (rank - both);
-  }
+  __device__ const Mask* masks(std::uint32_t block) const { return mask + std::uint64_t{block} * diagonals; }
 };
+
+// sum += u v, fused.
+template <class U, class V>
+__device__ void add_product(Product<U, V>& sum, U u, V v) {
+  using R = Wider<U, V>;
+  if constexpr (is_complex<U> && is_complex<V>) {
+    sum = {fma(R(u.re), R(v.re), fma(-R(u.im), R(v.im), sum.re)), fma(R(u.re), R(v.im), fma(R(u.im), R(v.re), sum.im))};
+  } else if constexpr (is_complex<U>) {
+    sum = {fma(R(u.re), R(v), sum.re), fma(R(u.im), R(v), sum.im)};
+  } else if constexpr (is_complex<V>) {
+    sum = {fma(R(u), R(v.re), sum.re), fma(R(u), R(v.im), sum.im)};
+  } else {
+    sum = fma(R(u), R(v), sum);
+  }
+}
 
 template <class V>
 __device__ const V* moved(const V* p, std::int64_t bytes) {
   return reinterpret_cast<const V*>(reinterpret_cast<const char*>(p) + bytes);
 }
 
-// The elements of the lane's rows on one of the other diagonals, for the blocks from `block` on. They are loaded in
-// three steps, so that other work is done while the loads of each are on their way: codes, values and masks, and x.
+constexpr int kStaged = 64;  // diagonals that are examined together, two per lane
+
+// What is listed of a diagonal that has one value.
+template <class W>
+struct alignas(16) OneValue {
+  std::int64_t across;  // from the row to the element of x, in bytes
+  W value;
+};
+
+// The blocks of rows that a warp processes together: `inside` of them, from `first` on, are inside the matrix.
+template <int Blocks>
+struct RowBlocks {
+  std::uint32_t first;
+  int inside;
+
+  // The address of block k, where that of the first is `p` and those of two blocks are `stride` elements apart. Blocks
+  // that are outside have the address of the last one that is inside.
+  template <class T>
+  __device__ const T* at(const T* p, int k, std::uint32_t stride) const {
+    const auto steps = static_cast<std::uint32_t>(k < inside ? k : inside - 1);
+    return moved(p, static_cast<std::int64_t>(std::uint64_t{steps} * (stride * static_cast<std::uint32_t>(sizeof(T)))));
+  }
+  __device__ void clear_outside(Mask (&mask)[Blocks]) const {
+    if (inside == Blocks) return;
+#pragma unroll
+    for (int k = 0; k < Blocks; ++k) {
+      if (k >= inside) mask[k] = 0;
+    }
+  }
+};
+
+// The elements of the lane's rows on the diagonal that has several values. They are loaded in three steps, so that
+// other work is done while the loads of each are on their way: codes, values and masks, and x, which the kernel loads.
 template <int Blocks, class U>
 class OtherElements {
  public:
-  __device__ OtherElements(const Mdia<U>& a, const OtherDiagonal& d, int64 block, int lane) {
+  __device__ OtherElements(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, std::uint32_t lane) {
+    const Coding& coding = m.other.coding;
+    if (coding.is_stored()) return;
+    const std::uint32_t* const word =
+        m.codes + std::uint64_t{blocks.first} * m.words + (coding.word + (lane * coding.bits >> 5));
 #pragma unroll
-    for (int k = 0; k < Blocks; ++k) {
-      word_[k] = 0;
-      if (block + k >= a.blocks()) continue;
-      if (d.coding.bits > 0)
-        word_[k] = __ldcs(a.codes + (block + k) * a.words + d.coding.word + lane * d.coding.bits / 32);
-    }
+    for (int k = 0; k < Blocks; ++k) word_[k] = __ldcs(blocks.at(word, k, m.words));
   }
 
-  // before: how many values of each block precede, of the diagonals that store them one by one.
-  __device__ void load_values(const Mdia<U>& a, const OtherDiagonal& d, int64 block, int lane,
-                              const std::uint32_t (&before)[Blocks]) {
+  // mask: of the rows of each block that have an element.
+  __device__ void load_values(const PaletteOperand<U>& m, const RowBlocks<Blocks>& blocks, std::uint32_t lane) {
+    const Coding& coding = m.other.coding;
     has_ = 0;
+    if (m.other.number < 0) return;
+    Mask here[Blocks];
+    const Mask* const mask = m.masks(blocks.first) + m.other.number;
 #pragma unroll
-    for (int k = 0; k < Blocks; ++k) {
-      value_[k] = U{};
-      if (block + k >= a.blocks()) continue;
-      const Mask rows = load(a.mask + (block + k) * a.diagonals + d.number);
-      const bool mine = rows >> lane & 1;
-      has_ |= static_cast<std::uint32_t>(mine) << k;
-      if (!d.coding.is_stored()) {
-        const std::uint32_t code = word_[k] >> (lane * d.coding.bits % 32) & ((1u << d.coding.bits) - 1);
-        value_[k] = load(a.values + d.coding.table + code);
-      } else {
-        const U* const at = a.values + a.begin[block + k] + before[k] + __popc(rows & below(lane));
-        if (mine) value_[k] = load_once(at);
+    for (int k = 0; k < Blocks; ++k) here[k] = load(blocks.at(mask, k, m.diagonals));
+    blocks.clear_outside(here);
+    if (coding.is_stored()) {
+      const std::int64_t* const begin = m.begin + blocks.first;
+#pragma unroll
+      for (int k = 0; k < Blocks; ++k) {
+        if (here[k] >> lane & 1) value_[k] = load_once(m.values + load(begin + k) + __popc(here[k] & below(lane)));
       }
+    } else {
+      const U* const table = m.values + coding.table;
+      const std::uint32_t shift = lane * coding.bits & 31, bits = (1u << coding.bits) - 1;
+#pragma unroll
+      for (int k = 0; k < Blocks; ++k) value_[k] = load(table + (word_[k] >> shift & bits));
     }
+#pragma unroll
+    for (int k = 0; k < Blocks; ++k) has_ |= (here[k] >> lane & 1) << k;
   }
 
-  // x: the element in the column that is equal to the lane's first row.
-  template <class V>
-  __device__ void add(bool conj, const OtherDiagonal& d, const V* x, Product<U, V> (&sum)[Blocks]) const {
-#pragma unroll
-    for (int k = 0; k < Blocks; ++k) {
-      if (has_ >> k & 1) {
-        sum[k] += multiply(conjugate_if(conj, arithmetic(value_[k])), load(x + d.offset + k * kMaskRows));
-      }
-    }
-  }
+  __device__ bool has(int k) const { return has_ >> k & 1; }
+  __device__ auto value(const PaletteOperand<U>& m, int k) const { return conjugate_if(m.conj, arithmetic(value_[k])); }
 
  private:
   std::uint32_t has_;           // a bit for each block
   std::uint32_t word_[Blocks];  // the one that has the code
   U value_[Blocks];
 };
-
-// Adds the products of all other diagonals, of which the values of the first are loaded.
-template <int Blocks, class U, class V>
-__device__ void add_others(const PaletteOperand<U>& m, const OtherElements<Blocks, U>& first, int64 block, int lane,
-                           const V* x, Product<U, V> (&sum)[Blocks]) {
-  first.add(m.conj, m.first, x, sum);
-  if (m.count <= 1) return;
-  std::uint32_t before[Blocks] = {};
-#pragma unroll 1
-  for (int o = 0; o < m.count; ++o) {
-    const OtherDiagonal d = m.others[o];
-    if (o > 0) {
-      OtherElements<Blocks, U> next(m.a, d, block, lane);
-      next.load_values(m.a, d, block, lane, before);
-      next.add(m.conj, d, x, sum);
-    }
-    for (int k = 0; k < Blocks && d.coding.is_stored(); ++k) {
-      before[k] += __popc(m.a.mask_at(block + k, d.number));
-    }
-  }
-}
 
 }  // namespace
 

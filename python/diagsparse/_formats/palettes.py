@@ -1,0 +1,35 @@
+"""Forecasts of palettes, as src/cpp/formats/mdia/palette.cpp chooses them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._matrix.summary import Summary
+
+_AUTOMATIC = 2  # the default
+_SMALL = 1 << 16  # elements of a matrix that gets no palette by default
+_ROWS = 32  # of a block
+_COLORS, _BITS = np.array([1, 2, 4, 16]), np.array([0, 1, 2, 4, 8])  # sizes of tables, and bits of a code
+
+
+def nbytes(s: Summary, stored: np.ndarray, plain: int, wanted: int | None) -> int:
+    """Return the bytes of masked diagonals.
+
+    Parameters
+    ----------
+    stored : ndarray of bool
+        Which of the occupied diagonals are stored.
+    plain : int
+        The bytes without a palette.
+    wanted : int, optional
+        The option `palette`.
+    """
+    wanted = _AUTOMATIC if wanted is None else wanted
+    elements = s.fill[stored]
+    if not wanted or not len(elements) or (wanted == _AUTOMATIC and elements.sum() < _SMALL):
+        return plain
+    colors = s.colors[stored]
+    bits = _BITS[np.searchsorted(_COLORS, colors)]
+    saved = s.itemsize * (elements - colors) - 4 * bits * -(-s.shape[0] // _ROWS)
+    fewer = int(saved[(colors > 0) & (saved > 0)].sum()) - 8 * (len(elements) + 1)
+    return plain - fewer if fewer > (plain / 4 if wanted == _AUTOMATIC else 0) else plain

@@ -40,11 +40,11 @@ BUDGET = {
 UNITS = {
     "diagonals": 195,
     "formats": 600,
-    "layouts": 365,
+    "layouts": 425,
     "matmul": 110,
     "matrices": 215,
     "multigrid": 130,
-    "rows": 210,
+    "rows": 220,
 }
 
 

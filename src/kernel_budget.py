@@ -41,11 +41,11 @@ BUDGET = {
 UNITS = {
     "diagonals": 195,
     "formats": 630,
-    "layouts": 365,
+    "layouts": 425,
     "matmul": 125,
     "matrices": 215,
     "multigrid": 130,
-    "rows": 210,
+    "rows": 220,
 }
 
 

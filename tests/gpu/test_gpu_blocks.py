@@ -65,6 +65,28 @@ def test_groups_of_columns(dtype):
         assert np.array_equal(A @ np.asfortranarray(X), A @ X)
 
 
+@EACH_DTYPE
+@pytest.mark.parametrize("offsets", [range(-13, 14), [-5000, -128, -1, 0, 1, 128, 5000], range(-70, 71)], ids=len)
+def test_large_blocks_in_f_order(offsets, dtype):
+    """Diagonals next to each other, a stencil, and more diagonals than fit into shared memory: the bits of C order."""
+    n = 66_000
+    values = vector(len(offsets) * n, dtype).reshape(-1, n)
+    a = sp.csr_array(sp.dia_array((values, offsets), shape=(n, n)))
+    A = ds.array(a, "hm", device="cuda")
+    symmetry = "symmetric" if dtype.startswith("float") else "hermitian"
+    adjoint = sp.csr_array(a.conj().T)
+    H = ds.array(a + adjoint, "dia", device="cuda").asformat("dia", symmetry=symmetry)
+    for columns in (16, 19):
+        X = vector(columns * n, dtype).reshape(n, columns)
+        for view in (A, A.T):
+            assert np.array_equal(view @ np.asfortranarray(X), view @ X)
+    for view, op in ((A, a), (A.H, adjoint), (H, sp.csr_array(a + adjoint))):
+        assert MatvecCheck(op, X)(view @ np.asfortranarray(X)) <= 1
+    before = vector(columns * n, dtype).reshape(n, columns)
+    out = A.matvec(np.asfortranarray(X), out=np.array(before, order="F"), alpha=2, beta=-3)
+    assert np.array_equal(out, A.matvec(X, out=before, alpha=2, beta=-3))
+
+
 @pytest.mark.parametrize("format", ["hm", "csr", "sell", "jds", "csb"])
 def test_large_blocks_are_copied(format):
     """Copies in C order have the bits of C order, and so has a product in a graph, which allocates nothing."""

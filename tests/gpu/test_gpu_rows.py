@@ -86,6 +86,22 @@ def test_sell_by_cusparse(kind, height, dtype):
     assert np.array_equal(A.matvec(block, kernel="cusparse"), A @ block), "blocks are left to the default"
 
 
+@pytest.mark.parametrize("layout", [
+    {"format": "ell"}, {"format": "ell", "row_lengths": True}, {"format": "sell", "sigma": 64},
+    {"format": "sell", "slice_height": 5}, {"format": "sell", "row_lengths": True},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("kind", KINDS)
+def test_padded_rows_of_all_lengths(kind, layout):
+    a = of_lengths(*lengths_like(kind))
+    A, x = ds.csr_array(a, device="cuda").asformat(**layout), vector(a.shape[1], np.float64)
+    y, check, before = A @ x, MatvecCheck(a, x), vector(a.shape[0], np.float64)
+    assert check(y) <= 1 and (A @ x).tobytes() == y.tobytes()
+    out = A.matvec(x, out=before.copy(), alpha=2, beta=-3)
+    assert np.abs(out - (2 * (a @ x) - 3 * before)).max() <= 4 * (check.bound.max() + 4e-16 * np.abs(before).max())
+    block = np.asfortranarray(np.outer(x, [1, 2, 3]))
+    assert MatvecCheck(a, block)(A @ block) <= 1
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
 @pytest.mark.parametrize(
     "layout", [{}, {"sigma": 512}, {"row_lengths": True}, {"slice_height": 5}, {"column_bits": 16}]

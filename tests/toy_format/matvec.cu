@@ -1,7 +1,7 @@
 // pell on the GPU: the kernel "row".
 #include "formats/pell/layout.hpp"
+#include "kernels/interleaved/multiply_rows.cuh"
 #include "kernels/rows/kernels.hpp"
-#include "layouts/multiply_rows.cuh"
 #include "layouts/rows.cuh"
 
 namespace diagsparse {
@@ -15,7 +15,7 @@ struct Row {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
     const Pell<U> a = Pell<U>::of(m);
-    multiply_all_rows<Pell<U>, U, V>("pell matvec", a, m.values.size(), a.width, op, alpha, x, beta, y);
+    multiply_all_rows<U, V>("pell matvec", m, a, a.width, op, alpha, x, beta, y);
   }
 };
 

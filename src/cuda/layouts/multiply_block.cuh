@@ -17,6 +17,8 @@
 // gives the same bits.
 #pragma once
 
+#include <type_traits>
+
 #include "device/dense.cuh"
 #include "device/values.cuh"
 #include "layouts/columns.cuh"
@@ -36,6 +38,14 @@ int lanes_for_columns(int64 cols) {
   int lanes = 1;
   while (lanes < 32 && lanes * kColumnsEach<V> < cols) lanes *= 2;
   return lanes;
+}
+
+// Whether rows of X consist of aligned packets of 16 bytes.
+template <class V>
+bool rows_in_packets(const Dense& x) {
+  constexpr int width = kColumnsEach<V>;
+  return x.col_stride == 1 && x.cols % width == 0 && x.row_stride % width == 0 &&
+         reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
 }
 
 // Elements column ... column + Width - 1 of a row of X that begins at p. Packets: they are aligned to 16 bytes.
@@ -70,6 +80,31 @@ __global__ void __launch_bounds__(kBlock)
   const StoredRow copied = p < a.rows ? a.stored_row(p) : StoredRow{};
   const int64 end = min(copied.end, copied.begin + most * copied.step);
   T sums[width] = {};
+  // Adds the entries in shared memory to the sums; returns whether the row may continue.
+  const auto add = [&](auto in_packets) {
+    const auto add_some = [&](auto count, int w) {
+      V elements[count][width];
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        const auto j = static_cast<unsigned>(columns[(w + k) * rows + of_sum]);
+        load_columns(from + j * x.row, x.col, there, in_packets, elements[k]);
+      }
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        const U value = conjugate_if(conj, from_bits<U>(values[(w + k) * rows + of_sum]));
+#pragma unroll
+        for (int c = 0; c < width; ++c) sums[c] += multiply(value, elements[k][c]);
+      }
+    };
+    if (there <= 0) return columns[(depth - 1) * rows + of_sum] >= 0;
+    int w = 0;
+    for (; w < depth && columns[(w + kFetch - 1) * rows + of_sum] >= 0; w += kFetch) {
+      add_some(std::integral_constant<int, kFetch>(), w);
+    }
+    if (w == depth) return true;
+    for (; columns[w * rows + of_sum] >= 0; ++w) add_some(std::integral_constant<int, 1>(), w);
+    return false;
+  };
   for (int64 base = threadIdx.x / rows;; base += depth) {
 #pragma unroll
     for (int k = 0; k < kFetch; ++k) {
@@ -79,23 +114,8 @@ __global__ void __launch_bounds__(kBlock)
       if (exists) values[threadIdx.x + k * kBlock] = to_bits(load(a.values + e));
     }
     __syncthreads();
-    int j = 0;  // the column of the last entry that was read
-    for (int w = 0; w < depth && j >= 0; w += kFetch) {
-      V elements[kFetch][width];
-#pragma unroll
-      for (int k = 0; k < kFetch; ++k) {
-        j = columns[(w + k) * rows + of_sum];
-        if (j >= 0 && there > 0) load_columns(from + j * x.row, x.col, there, packets, elements[k]);
-      }
-#pragma unroll
-      for (int k = 0; k < kFetch; ++k) {
-        if (columns[(w + k) * rows + of_sum] < 0) continue;
-        const U value = conjugate_if(conj, from_bits<U>(values[(w + k) * rows + of_sum]));
-#pragma unroll
-        for (int c = 0; c < width; ++c) sums[c] += multiply(value, elements[k][c]);
-      }
-    }
-    if (!__syncthreads_or(j >= 0)) break;
+    const bool more = packets ? add(std::true_type()) : add(std::false_type());
+    if (!__syncthreads_or(more)) break;
   }
   if (first + of_sum >= a.rows) return;
   T* const to = y.data + a.stored_row(first + of_sum).row * y.row + column * y.col;
@@ -111,8 +131,7 @@ void multiply_columns(const char* name, const A& a, int64 most, Op op, const Den
                       const Update<Product<U, V>>& update) {
   constexpr int width = kColumnsEach<V>;
   const int lanes = lanes_for_columns<V>(x.cols);
-  const bool packets = x.col_stride == 1 && x.cols % width == 0 && x.row_stride % width == 0 &&
-                       reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+  const bool packets = rows_in_packets<V>(x);
   Block<const V> from(x);
   Block<Product<U, V>> to(y);
   const int64 columns = int64{65535} * lanes * width;  // of a grid

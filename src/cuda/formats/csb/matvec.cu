@@ -8,16 +8,18 @@
 // entries are sorted by rows), and loops over these segments. A warp processes every kWarps-th 32 entries of a segment,
 // sums those of one row by a segmented scan, and adds the sums to its own copy of this part of y, in shared memory; at
 // the end the copies are added in order. There are no atomics, so every run gives the same bits. Reads of A are
-// coalesced, those of x go through the caches, within `size` elements for each block. A row of thread blocks processes
-// every gridDim.y-th column of x. The kernel is meant for scattered entries; small blocks occupy few threads. A
-// transpose is gathered by rows, with an index of them.
+// coalesced, those of x go through the caches, within `size` elements for each block. The kernel is meant for scattered
+// entries; small blocks occupy few threads. Blocks of columns: multiply_block.cuh. A transpose is gathered by rows,
+// with an index of them.
 #include "core/compressed_rows.hpp"
 #include "core/convert.hpp"
+#include "device/c_order.hpp"
 #include "device/dense.cuh"
 #include "device/faults.cuh"
 #include "device/values.cuh"
 #include "entries/coordinates.cuh"
 #include "formats/csb/layout.hpp"
+#include "formats/csb/multiply_block.cuh"
 #include "kernels/rows/kernels.hpp"
 
 namespace diagsparse {
@@ -60,7 +62,7 @@ __device__ void add_runs(int row, T product, T* sums) {
 template <class U, class V, class I>
 __global__ void __launch_bounds__(kBlock)
     multiply_blocks_of_entries(const Csb<U, I> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y,
-                               int64 cols, const __grid_constant__ Update<Product<U, V>> update) {
+                               const __grid_constant__ Update<Product<U, V>> update) {
   using T = Product<U, V>;
   __shared__ Bits<T> memory[kWarps][kSums<T>];
   __shared__ int64 begins[kBlock], ends[kBlock];  // ranges of this part's segments, in kBlock blocks at a time
@@ -70,41 +72,38 @@ __global__ void __launch_bounds__(kBlock)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   T* const sums = reinterpret_cast<T*>(memory[warp]);
   const int64* const indptr = a.indptr + block_row * a.blocks.across;
-  for (int64 c = blockIdx.y; c < cols; c += gridDim.y) {
-    for (int i = lane; i < count; i += 32) sums[i] = T{};
+  for (int i = lane; i < count; i += 32) sums[i] = T{};
+  __syncthreads();
+  for (int64 block = 0; block < a.blocks.across; block += kBlock) {
+    const int64 mine = block + threadIdx.x;
+    if (mine < a.blocks.across) {
+      const int64 begin = indptr[mine], end = indptr[mine + 1];
+      const auto rows_before = [&](int64 row) { return bisect(begin, end, [&](int64 e) { return a.row[e] < row; }); };
+      begins[threadIdx.x] = low == 0 ? begin : rows_before(low);
+      ends[threadIdx.x] = low + part == size ? end : rows_before(low + part);
+    }
     __syncthreads();
-    for (int64 block = 0; block < a.blocks.across; block += kBlock) {
-      const int64 mine = block + threadIdx.x;
-      if (mine < a.blocks.across) {
-        const int64 begin = indptr[mine], end = indptr[mine + 1];
-        const auto rows_before = [&](int64 row) { return bisect(begin, end, [&](int64 e) { return a.row[e] < row; }); };
-        begins[threadIdx.x] = low == 0 ? begin : rows_before(low);
-        ends[threadIdx.x] = low + part == size ? end : rows_before(low + part);
-      }
-      __syncthreads();
-      const int here = static_cast<int>(min(static_cast<int64>(kBlock), a.blocks.across - block));
-      for (int b = 0; b < here; ++b) {
-        const V* const in = x.data + (block + b) * size * x.row + c * x.col;
-        // The first warp differs from block to block, so that blocks with few entries keep all warps busy.
-        for (int64 start = begins[b] + (warp + b) % kWarps * 32; start < ends[b]; start += kBlock) {
-          const int64 e = start + lane;
-          int row = -1;
-          T product{};
-          if (e < ends[b]) {
-            row = static_cast<int>(a.row[e] - low);
-            product = multiply(conjugate_if(conj, load_once(a.values + e)), load(in + a.col[e] * x.row));
-          }
-          add_runs(row, product, sums);
+    const int here = static_cast<int>(min(static_cast<int64>(kBlock), a.blocks.across - block));
+    for (int b = 0; b < here; ++b) {
+      const V* const in = x.data + (block + b) * size * x.row;
+      // The first warp differs from block to block, so that blocks with few entries keep all warps busy.
+      for (int64 start = begins[b] + (warp + b) % kWarps * 32; start < ends[b]; start += kBlock) {
+        const int64 e = start + lane;
+        int row = -1;
+        T product{};
+        if (e < ends[b]) {
+          row = static_cast<int>(a.row[e] - low);
+          product = multiply(conjugate_if(conj, load_once(a.values + e)), load(in + a.col[e] * x.row));
         }
+        add_runs(row, product, sums);
       }
-      __syncthreads();
-    }
-    for (int i = threadIdx.x; i < count; i += kBlock) {
-      T sum{};
-      for (int w = 0; w < kWarps; ++w) sum += reinterpret_cast<const T*>(memory[w])[i];
-      update.one(y.data + (first + i) * y.row + c * y.col, sum);
     }
     __syncthreads();
+  }
+  for (int i = threadIdx.x; i < count; i += kBlock) {
+    T sum{};
+    for (int w = 0; w < kWarps; ++w) sum += reinterpret_cast<const T*>(memory[w])[i];
+    update.one(y.data + (first + i) * y.row, sum);
   }
 }
 
@@ -113,13 +112,14 @@ struct BlockOfThreads {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     using T = Product<U, V>;
     if (op.transposed) return rows::gather_transpose<U, V>(m, op, alpha, x, beta, y);
+    if (multiply_in_c_order(run, m, op, alpha, x, beta, y)) return;
     const int64 size = blocks_of(*m.structure).size, part = std::min<int64>(size, kSums<T>);
-    const dim3 grid(static_cast<unsigned>(ceil_div(m.rows, part)),
-                    static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
+    const dim3 grid(static_cast<unsigned>(ceil_div(m.rows, part)));
     with_local_type(size, [&](auto index) {
       using I = decltype(index);
+      if (x.cols > 1) return multiply_block<U, V, I>(Csb<U, I>::of(m), op, alpha, x, beta, y);
       launch("csb matvec", multiply_blocks_of_entries<U, V, I>, grid, dim3(kBlock), Csb<U, I>::of(m), op.conjugated,
-             Block<const V>(x), Block<T>(y), x.cols, Update<T>(alpha, beta));
+             Block<const V>(x), Block<T>(y), Update<T>(alpha, beta));
     });
   }
 };

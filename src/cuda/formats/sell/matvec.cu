@@ -5,16 +5,16 @@
 //   and values; -1 where the padding of a row begins; row_order (m) is the row of A of each stored row, row_lengths (m)
 //   its number of entries; either may be missing.  x: n, or n x k.  y: m, or m x k.
 //
-// A thread processes a stored row; if rows are few and long, several threads do (layouts/multiply_rows.cuh). The kernel
-// is meant for rows that have similar lengths as their neighbours. A transpose is gathered by rows, with an index of
-// them.
+// A thread processes a stored row; if rows are few and long, or of different lengths, several threads do
+// (kernels/interleaved/multiply_rows.cuh). The kernel is meant for rows that have similar lengths as their neighbours.
+// A transpose is gathered by rows, with an index of them.
 #include "device/c_order.hpp"
 #include "device/resident.cuh"
 #include "entries/sorted_keys.cuh"
 #include "formats/sell/layout.hpp"
+#include "kernels/interleaved/multiply_rows.cuh"
 #include "kernels/rows/chunks.hpp"
 #include "kernels/rows/kernels.hpp"
-#include "layouts/multiply_rows.cuh"
 #include "layouts/rows.cuh"
 
 namespace diagsparse {
@@ -52,9 +52,8 @@ struct Row {
                        const Dense& y) {
     with_index_type(m.index("indices").dtype, [&](auto zero) {
       using I = decltype(zero);
-      using A = Sell<U, I>;
       if constexpr (reads_columns<I, U, V>) {
-        multiply_all_rows<A, U, V>("sell matvec", A::of(m), m.values.size(), longest, op, alpha, x, beta, y);
+        multiply_all_rows<U, V>("sell matvec", m, Sell<U, I>::of(m), longest, op, alpha, x, beta, y);
       } else {
         const auto lengthen = [](const Matrix& a) { return lengthened(a, Lines::one); };
         multiply(long_columns(m, lengthen, "indices"), longest, op, alpha, x, beta, y);
@@ -65,7 +64,7 @@ struct Row {
 
 void prepare(const Matrix& m, Op op) {
   if (op.transposed) rows::prepare_transpose(m, op);
-  else longest_slice(m);
+  else prepare_all_rows<Sell>(m, longest_slice(m));
 }
 
 FormatKernels make() { return {{{"row", every_pair<Row, MatvecKernel>(), prepare}, cusparse::matvec()}, {}}; }

@@ -4,8 +4,9 @@
 //   multiplies x[v + i], for first <= i < last.  x: n, or n x k.  y: m, or m x k.  Bytes at least: A + x + y.
 //
 // For large matrices times blocks of columns, or times vectors whose values are wider than the stored ones, the
-// diagonals and X are staged in shared memory: window/kernel.cuh, for contiguous X. Other blocks of columns:
-// matvec/blocks.cuh. Layouts with a period: period/matvec.cu. All other vectors: matvec/vectors.cuh, as follows.
+// diagonals and X are staged in shared memory: window/kernel.cuh, for contiguous X. Large blocks in F order:
+// matvec/tiles.cuh, or copies in C order. Other blocks of columns: matvec/blocks.cuh. Layouts with a period:
+// period/matvec.cu. All other vectors: matvec/vectors.cuh, as follows.
 //
 // A thread processes a few rows, 32 apart. It loops over the diagonals that have elements in these rows, several at a
 // time, and accumulates the sums in registers. A's values are read once, bypassing the caches, by complete warps at
@@ -19,6 +20,7 @@
 #include "device/values.cuh"
 #include "kernels/diagonals/kernels.hpp"
 #include "kernels/matvec/blocks.cuh"
+#include "kernels/matvec/tiles.cuh"
 #include "kernels/matvec/vectors.cuh"
 #include "kernels/period/matvec.hpp"
 #include "kernels/window/kernel.cuh"
@@ -31,10 +33,13 @@ template <class U, class V>
 struct RowMatvec {
   static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     if (a.layout().packing.period > 0) return period::matvec(a, op, alpha, x, beta, y);
-    if (multiply_in_c_order(run, a, op, alpha, x, beta, y)) return;
     const auto resident_data = resident_terms(a, op);
-    const bool mirrored = a.layout().packing.symmetry != Symmetry::none;
     const Update<Product<U, V>> update(alpha, beta);
+    if constexpr (std::is_same_v<U, V>) {
+      if (multiply_in_tiles<V>(a, op, *resident_data, x, y, update)) return;
+    }
+    if (multiply_in_c_order(run, a, op, alpha, x, beta, y)) return;
+    const bool mirrored = a.layout().packing.symmetry != Symmetry::none;
     const U* values = a.values.as<U>();
     if (x.cols == 1 && x.row_stride == 1 && y.row_stride == 1) {
       if constexpr (sizeof(U) < sizeof(V)) {

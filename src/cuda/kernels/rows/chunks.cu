@@ -18,7 +18,7 @@ struct Cut {
 };
 
 __global__ void __launch_bounds__(kBlock)
-    find_chunks(const std::int64_t* indptr, int64 rows, int64 count, const Cut cut, std::int64_t* first) {
+    find_chunks(const std::int64_t* indptr, int64 rows, int64 count, const Cut cut, ChunkStart* first) {
   const int64 chunk = thread_index();
   if (chunk > count) return;
   const auto begin = [&](int64 i) { return cut.entry * indptr[i] + i; };
@@ -26,7 +26,8 @@ __global__ void __launch_bounds__(kBlock)
   const int64 next = bisect(0, rows, [&](int64 i) { return begin(i) < step; });  // the first row that begins at this
                                                                                  // step or later
   const bool within = next == rows || begin(next) > step;                        // the previous row continues here
-  first[chunk] = !cut.complete && within && step < all ? next - 1 : next;
+  const int64 row = !cut.complete && within && step < all ? next - 1 : next;
+  first[chunk] = {row, indptr[row]};
 }
 
 __global__ void __launch_bounds__(kBlock)
@@ -37,22 +38,34 @@ __global__ void __launch_bounds__(kBlock)
   if (threadIdx.x % 32 == 0) atomicMax(longest, mine);
 }
 
-// cut_of(rows, longest row) determines how the rows are divided.
+// Rows begin within the first `most` entries of a chunk, so one more row of up to entries - most entries always fits.
+Cut complete_rows(int64 rows, int64 nnz, int64 longest, int entries) {
+  const int64 mean = nnz / std::max<int64>(rows, 1);
+  const int64 most = std::max<int64>(entries - std::min(longest, 128 + mean), entries / 2);
+  const int64 even = (nnz + rows / kEntry) / kChunks;
+  return {kEntry * std::clamp(even, kFew, most), kEntry, true};
+}
+
+std::shared_ptr<ResidentChunks> divide(const std::int64_t* indptr, int64 rows, int64 nnz, int64 longest, Cut cut) {
+  const auto result = std::make_shared<ResidentChunks>();
+  result->longest = longest;
+  result->count = ceil_div(cut.entry * nnz + rows, cut.steps);
+  result->first = Array::empty(DType::i64, {2 * (result->count + 1)});
+  launch("find chunks", find_chunks, blocks(result->count + 1), dim3(kBlock), indptr, rows, result->count, cut,
+         result->first.as<ChunkStart>());
+  return result;
+}
+
+// cut_of(rows, entries, longest row) determines how the rows are divided.
 template <class CutOf>
 std::shared_ptr<ResidentChunks> chunks_of(const Matrix& a, Op op, const std::string& name, const CutOf& cut_of) {
   // Other formats and the transpose may share this cache. The address of the pointers identifies the rows.
   const RowIndex index = rows_of(a, op.transposed);
   const std::string key = name + ", " + std::to_string(reinterpret_cast<std::uintptr_t>(index.indptr));
   return cached<ResidentChunks>(a.cache(), key.c_str(), [&] {
-    const auto result = std::make_shared<ResidentChunks>();
-    const int64 rows = op.transposed ? a.cols : a.rows;
-    result->longest = longest_of(index.indptr, rows);
-    const Cut cut = cut_of(rows, result->longest);
-    result->count = ceil_div(cut.entry * a.structure->stored() + rows, cut.steps);
-    result->first = Array::empty(DType::i64, {result->count + 1});
-    launch("find chunks", find_chunks, blocks(result->count + 1), dim3(kBlock), index.indptr, rows, result->count, cut,
-           result->first.as<std::int64_t>());
-    return result;
+    const int64 rows = op.transposed ? a.cols : a.rows, nnz = a.structure->stored();
+    const int64 longest = longest_of(index.indptr, rows);
+    return divide(index.indptr, rows, nnz, longest, cut_of(rows, nnz, longest));
   });
 }
 
@@ -66,20 +79,18 @@ int64 longest_of(const std::int64_t* indptr, int64 rows) {
 }
 
 std::shared_ptr<ResidentChunks> chunks_of_steps(const Matrix& a, Op op, int steps) {
-  return chunks_of(a, op, "chunks of " + std::to_string(steps) + " steps", [&](int64, int64) {
-    return Cut{steps, 1, false};
-  });
+  return chunks_of(a, op, "chunks of " + std::to_string(steps) + " steps",
+                   [&](int64, int64, int64) { return Cut{steps, 1, false}; });
 }
 
 std::shared_ptr<ResidentChunks> chunks_of_rows(const Matrix& a, Op op, int entries) {
-  return chunks_of(a, op, "rows of " + std::to_string(entries) + " entries", [&](int64 rows, int64 longest) {
-    // Rows begin within the first `most` entries of a chunk, so one more row of up to entries - most entries always
-    // fits.
-    const int64 nnz = a.structure->stored(), mean = nnz / std::max<int64>(rows, 1);
-    const int64 most = std::max<int64>(entries - std::min(longest, 128 + mean), entries / 2);
-    const int64 even = (nnz + rows / kEntry) / kChunks;
-    return Cut{kEntry * std::clamp(even, kFew, most), kEntry, true};
-  });
+  return chunks_of(a, op, "rows of " + std::to_string(entries) + " entries",
+                   [&](int64 rows, int64 nnz, int64 longest) { return complete_rows(rows, nnz, longest, entries); });
+}
+
+std::shared_ptr<ResidentChunks> chunks_of_pointers(const std::int64_t* indptr, int64 rows, int64 entries, int most) {
+  const int64 longest = longest_of(indptr, rows);
+  return divide(indptr, rows, entries, longest, complete_rows(rows, entries, longest, most));
 }
 
 }  // namespace diagsparse::cuda::rows

@@ -18,11 +18,17 @@
 
 namespace diagsparse::cuda::rows {
 
+// The first row of a chunk, and the entry where this row begins.
+struct alignas(16) ChunkStart {
+  std::int64_t row, entry;
+};
+
 struct ResidentChunks {
-  Array first;  // int64 (count + 1): the first row of each; first[count] = rows
+  Array first;  // a ChunkStart for each, and one for the end of the last chunk
   int64 count = 0;
   int64 longest = 0;  // entries of the longest row
 
+  const ChunkStart* starts() const { return first.as<const ChunkStart>(); }
   auto arrays() const { return std::tie(first); }
 };
 
@@ -32,6 +38,9 @@ std::shared_ptr<ResidentChunks> chunks_of_steps(const Matrix& a, Op op, int step
 // Chunks of complete rows with at most `entries` entries. Only the last row of a chunk may be too long; without it the
 // chunk has at most as many entries. Matrices with few entries have smaller chunks. Cached with A.
 std::shared_ptr<ResidentChunks> chunks_of_rows(const Matrix& a, Op op, int entries);
+
+// The same for `rows` rows with these pointers, which have `entries` entries in total; at most `most` in a chunk.
+std::shared_ptr<ResidentChunks> chunks_of_pointers(const std::int64_t* indptr, int64 rows, int64 entries, int most);
 
 // The number of entries of the longest of the rows with these pointers.
 int64 longest_of(const std::int64_t* indptr, int64 rows);

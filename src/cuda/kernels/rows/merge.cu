@@ -52,7 +52,7 @@ __device__ int64 row_at(const Ends& row_end, int64 step, int64 rows, int64 entri
 template <class U, class V>
 __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
     merge(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
-          const __grid_constant__ Update<Product<U, V>> update, const std::int64_t* first,
+          const __grid_constant__ Update<Product<U, V>> update, const ChunkStart* first,
           Carry<Product<U, V>>* carries) {
   using T = Product<U, V>;
   using Scan = cub::BlockScan<Partial<T>, kThreads, cub::BLOCK_SCAN_WARP_SCANS>;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 8)
   __shared__ std::int32_t ends[kSteps];  // ends of the block's rows, counted from its first entry
 
   const int64 first_step = static_cast<int64>(blockIdx.x) * kSteps;
-  const int64 row = first[blockIdx.x], entry = first_step - row, next = first[blockIdx.x + 1];
+  const int64 row = first[blockIdx.x].row, entry = first_step - row, next = first[blockIdx.x + 1].row;
   const int rows = static_cast<int>(next - row);
   const int entries = static_cast<int>(min(first_step + kSteps, a.nnz + a.count) - next - entry);
 #pragma unroll
@@ -150,7 +150,7 @@ struct Merge {
     dim3 grid(static_cast<unsigned>(count), static_cast<unsigned>(std::min<int64>(x.cols, 1024)));
     const Scratch<Carry<T>> carries(count * x.cols);
     launch("merge matvec", merge<U, V>, grid, dim3(kThreads), Rows<U>::of(a, op), op.conjugated, Block<const V>(x),
-           Block<T>(y), x.cols, Update<T>(alpha, beta), chunks->first.as<const std::int64_t>(), carries.get());
+           Block<T>(y), x.cols, Update<T>(alpha, beta), chunks->starts(), carries.get());
     launch("add carries", add_carries<T>, blocks(std::min<int64>(count * x.cols, 1 << 20) * 32), dim3(kBlock),
            static_cast<const Carry<T>*>(carries.get()), count, y.rows, Block<T>(y), x.cols, Factor<T>(alpha));
   }

@@ -64,7 +64,7 @@ __device__ void add_products(T (&sum)[2], int e, int end, int step, const Entry&
 template <bool Pairs, class U, class V>
 __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
     stream_block(const Rows<U> a, bool conj, const Block<const V> x, const Block<Product<U, V>> y, int cols,
-                 const Columns by, const __grid_constant__ Update<Product<U, V>> update, const std::int64_t* first) {
+                 const Columns by, const __grid_constant__ Update<Product<U, V>> update, const ChunkStart* first) {
   using T = Product<U, V>;
   constexpr int widest = 8, batch = 4;  // threads across columns; rows of the list that are summed together
   __shared__ U values[kProducts];
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
   const int lanes = team / width, lane = threadIdx.x % team / width, position = threadIdx.x % width;
 
   if (threadIdx.x == 0) listed = 0;
-  const Fetched<U> fetched(a, chunk);
+  const Fetched<U> fetched(a, chunk, false);
   Row row(chunk, threadIdx.x / team);
   fetched.each(chunk, [&](int k, int e) {
     values[e] = conjugate_if(conj, fetched.values[k]);
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kThreads, sizeof(Product<U, V>) > 8 ? 4 : 6)
 
   for (int base = 0; base < chunk.rows; base += kThreads / team) {  // all threads of a warp advance together
     const int i = base + threadIdx.x / team;
-    const bool there = i < chunk.rows;
+    const bool there = i < chunk.rows && !(row.empty() && update.add);
     const bool is_long = row.end - row.begin > kLongFactor * lanes;
     if (there && is_long && threadIdx.x % team == 0) list[atomicAdd(&listed, 1)] = i;
     for (int c = begin_col + own; c - own < end_col; c += group) {

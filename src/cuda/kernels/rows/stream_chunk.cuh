@@ -2,6 +2,7 @@
 #pragma once
 
 #include "device/dense.cuh"
+#include "kernels/rows/chunks.hpp"
 #include "kernels/rows/rows.cuh"
 
 namespace diagsparse::cuda::rows::streams {
@@ -17,11 +18,13 @@ struct Chunk {
   int row, rows, entries;
   bool oversized;  // one more row follows, with more entries than fit
 
-  __device__ Chunk(const std::int64_t* of_all, const std::int64_t* first)
-      : row(static_cast<int>(first[blockIdx.x])), rows(static_cast<int>(first[blockIdx.x + 1]) - row) {
+  __device__ Chunk(const std::int64_t* of_all, const ChunkStart* first) {
+    const longlong2* const starts = reinterpret_cast<const longlong2*>(first) + blockIdx.x;
+    const longlong2 start = __ldg(starts), next = __ldg(starts + 1);
+    row = static_cast<int>(start.x), rows = static_cast<int>(next.x) - row;
     indptr = of_all + row;
-    entry = indptr[0];
-    const int64 all = indptr[rows] - entry;
+    entry = start.y;
+    const int64 all = next.y - entry;
     oversized = all > kProducts;
     if (oversized) --rows;
     entries = oversized ? begin(rows) : static_cast<int>(all);
@@ -38,6 +41,7 @@ struct Row {
   __device__ Row(const Chunk& chunk, int i) {
     if (i < chunk.rows) begin = chunk.begin(i), end = chunk.begin(i + 1);
   }
+  __device__ bool empty() const { return begin == end; }
 };
 
 // The entries of a chunk. Thread t holds t, t + kThreads, ..., all loaded at once.
@@ -46,9 +50,10 @@ struct Fetched {
   U values[kEach];
   std::int32_t columns[kEach];
 
-  __device__ Fetched(const Rows<U>& a, const Chunk& chunk) {
+  // in_order: a.positions is null.
+  __device__ Fetched(const Rows<U>& a, const Chunk& chunk, bool in_order) {
     each(chunk, [&](int k, int e) {
-      values[k] = a.value_once(chunk.entry + e);
+      values[k] = in_order ? load_once(a.values + chunk.entry + e) : a.value_once(chunk.entry + e);
       columns[k] = load_once(a.indices + chunk.entry + e);
     });
   }

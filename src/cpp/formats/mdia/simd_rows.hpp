@@ -48,8 +48,10 @@ template <class T, class F>
   const T* stored = a.values + a.begin[block];
   T buffer[kPackedRows];
   for_each_mask(a, block, [&](int64 d, Mask rows) {
-    visit(d, rows, packed_values(a, block, d, rows, stored, buffer));
-    if (!a.is_coded(d)) stored += std::popcount(rows);
+    const T* values = stored;
+    if (a.is_coded(d)) values = looked_up(a, block, d, rows, buffer);
+    else stored += std::popcount(rows);
+    visit(d, rows, values);
   });
 }
 // Calls visit_coded(d, rows) instead for diagonals with tables.

@@ -48,8 +48,8 @@ def run(
     quick : bool
         Use small sizes, as a test; the times are not meaningful.
     budget : float, optional
-        Seconds of timing for each contender; it is timed once at least, and five times at most. Before that it runs
-        once to warm up, unless this takes more than five seconds and is all that there is.
+        Seconds of timing for each contender; it is timed once at least, and five times at most. It runs once before, to
+        warm up; if this takes more than five seconds, its time counts, and the contender does not run again.
     progress : callable, optional
         Is called with the fraction that is done, and a description of the current step.
 

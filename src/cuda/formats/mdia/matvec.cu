@@ -210,7 +210,6 @@ struct BlocksOfRows {
     const bool palette = has_palette(*m.structure), stored_order = in_order(*m.structure, op);
     if constexpr (!std::is_same_v<U, Float16> && !std::is_same_v<U, BFloat16>) {
       if (palette && stored_order && x.cols == 1 && x.row_stride == 1 && y.row_stride == 1 &&
-
           resident_palette(*m.structure)->signs()) {
         return sum_palette<U, V>(m, op.conjugated, x, alpha, beta, y);
       }

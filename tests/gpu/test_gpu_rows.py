@@ -221,7 +221,7 @@ def test_transposes_and_adjoints_by_cusparse(kernel):
 
 
 def products():
-    """Return pairs whose products have rows of more than 1024 entries, and entries of more than 256 terms."""
+    """Return pairs whose products have rows of more than 2048 entries, and entries of more than 256 terms."""
     yield "dense row times dense column", of_lengths([900] + [2] * 900, 901), of_lengths([3] * 901, 1500)
     yield "thin", of_lengths([600, 0, 599], 600), sp.csr_array(vector(600, np.float64)[:, None])
     yield "wide", of_lengths([20, 0, 1, 400], 500), of_lengths([120] * 500, 5000)

@@ -4,6 +4,7 @@
 #include "entries/marked_rows.cuh"
 #include "entries/sorted_keys.cuh"
 #include "entries/sorted_rows.cuh"
+#include "entries/words_of_rows.cuh"
 
 namespace diagsparse::cuda {
 
@@ -17,6 +18,7 @@ constexpr std::int64_t kSmallWorkspace = 1 << 28;  // bytes of workspace that ar
 // Lengths of rows of B above which they are deferred: to a warp (entries per lane that would mark it), or to all
 // threads.
 constexpr int kDeferFrom = 32, kForAll = 1024;
+constexpr int kListWordsFrom = 16;  // products per entry of B above which the words of B are listed
 
 template <int Threads>
 struct Deferred {
@@ -43,26 +45,36 @@ struct Team {
     else __syncthreads();
   }
 
-  // Marks the columns of row i from `first` on; returns the number of words.
-  __device__ int mark(const Csr<float>& a, const Csr<float>& b, int64 i, Range range, int64 first) {
+  // Marks the columns of row i from `first` on, which is a multiple of 32; returns the number of words.
+  __device__ int mark(const Csr<float>& a, const Csr<float>& b, const WordsOfRows& listed, int64 i, Range range,
+                      int64 first) {
     const int words = static_cast<int>(min(static_cast<int64>(most), (range.high - first) / 32 + 1));
     for (int w = thread(); w < words; w += Threads) bits[w] = 0;
     if (Threads > 32 && thread() == 0) deferred->count = 0;
     sync();
-    const int window = 32 * most;
-    const bool complete = range.high - static_cast<int64>(range.low) < window;
+    const bool complete = range.words() <= most;
+    const int64 first_word = first / 32;
+    const auto word_at = [&](int64 f) {
+      if (listed.words) return listed.words[f];
+      const unsigned column = b.indices[f];
+      return Word{static_cast<std::int32_t>(column / 32), 1u << column % 32};
+    };
     const auto mark_row = [&](int64 begin, int64 end, int from, int each) {
       constexpr int ahead = 4;
-      if (!complete) begin = bisect(begin, end, [&](int64 f) { return b.indices[f] < first; });
+      if (!complete) begin = bisect(begin, end, [&](int64 f) { return word_at(f).index < first_word; });
       for (int64 f = begin + from; f < end; f += ahead * each) {
-        int64 at[ahead];
-#pragma unroll
-        for (int u = 0; u < ahead; ++u) at[u] = f + u * each < end ? b.indices[f + u * each] - first : window;
+        Word next[ahead];
 #pragma unroll
         for (int u = 0; u < ahead; ++u) {
-          if (at[u] < window) atomicOr(&bits[at[u] / 32], 1u << at[u] % 32);
+          if (f + u * each < end) next[u] = word_at(f + u * each);
         }
-        if (at[0] >= window) break;
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          if (f + u * each < end && next[u].index - first_word < words) {
+            atomicOr(&bits[next[u].index - first_word], next[u].bits);
+          }
+        }
+        if (next[0].index - first_word >= words) break;
       }
     };
     // A few lanes process an entry of A, or one lane if there are many. A row of B that is too long for them is
@@ -73,7 +85,8 @@ struct Team {
       const int64 stop = min(last, chunk + Threads);
       bool defers = false;
       for (int64 e = chunk + thread() / lanes; e < stop; e += Threads / lanes) {
-        const int64 begin = b.indptr[a.indices[e]], end = b.indptr[a.indices[e] + 1];
+        const std::int32_t k = a.indices[e];
+        const int64 begin = b.indptr[k], end = listed.words ? begin + listed.counts[k] : b.indptr[k + 1];
         if (Threads == 32 || end - begin <= kDeferFrom * lanes) {
           mark_row(begin, end, lane, lanes);
         } else {
@@ -126,11 +139,13 @@ struct Team {
   }
 };
 
-// Counts the columns of each row of a list (col: null), or writes them.
+// Counts the columns of each row of a list and writes them, if col is not null: from col + begin[p] on, where begin has
+// an element for each row of the list (`rooms`), or for each row of the matrix (`rooms` is null: counts).
 template <int Threads>
 __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
-    process_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* list, int64 listed, const Range* ranges,
-                 int most, std::int64_t* counts, std::int32_t* col) {
+    process_rows(const Csr<float> a, const Csr<float> b, const WordsOfRows words_of_b, const std::int32_t* list,
+                 int64 listed, const Range* ranges, int most, const std::int64_t* rooms, std::int64_t* counts,
+                 std::int32_t* col) {
   using T = Team<Threads>;
   extern __shared__ unsigned all_bits[];
   __shared__ int of_warps[T::kBlockSize / 32];
@@ -140,9 +155,10 @@ __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
   if (T::number() >= listed) return;
   const int64 i = list[T::number()];
   const Range range = ranges[i];
-  int64 to = col ? counts[i] : 0;
-  for (int64 first = range.low; first <= range.high; first += 32 * most) {
-    const int words = team.mark(a, b, i, range, first);
+  const int64 begin_of_row = !col ? 0 : rooms ? rooms[T::number()] : counts[i];
+  int64 to = begin_of_row;
+  for (int64 first = range.first(); first <= range.high; first += 32 * most) {
+    const int words = team.mark(a, b, words_of_b, i, range, first);
     const int each = (words + Threads - 1) / Threads | 1;  // words per thread; odd, to avoid bank conflicts
     const int begin = min(words, T::thread() * each), end = min(words, begin + each);
     int mine = 0, total;
@@ -156,75 +172,85 @@ __global__ void __launch_bounds__(Team<Threads>::kBlockSize)
     }
     T::sync();
   }
-  if (!col && T::thread() == 0) counts[i + 1] = to;
+  if ((rooms || !col) && T::thread() == 0) counts[i + 1] = to - begin_of_row;
 }
 
 }  // namespace
 
-MarkedRows::MarkedRows(const Csr<float>& a, const Csr<float>& b)
-    : a_(a), b_(b), ranges_(Array::empty(DType::i32, {3 * a.rows})) {
-  const Scratch<Totals> totals(1);
-  CUDA_CALL(cudaMemsetAsync(totals.get(), 0, sizeof(Totals), stream()));
-  launch("find ranges", find_ranges, blocks(kGroup * a.rows), dim3(kBlock), a, b, ranges_.as<Range>(), totals.get());
-  const Totals found = download(static_cast<const Totals*>(totals.get()), 1)[0];
-  words_ = static_cast<std::int64_t>(found.words), products_ = static_cast<std::int64_t>(found.products);
-  block_sorted_ = static_cast<std::int64_t>(found.block_sorted);
-  static_assert(sizeof ends_ / sizeof *ends_ == kKinds);
-  for (int k = 0; k < kKinds; ++k) ends_[k] = (k > 0 ? ends_[k - 1] : 0) + static_cast<std::int64_t>(found.rows[k]);
+MarkedRows::MarkedRows(const Csr<float>& a, const Csr<float>& b, int64 entries_of_b)
+    : a_(a), b_(b), entries_of_b_(entries_of_b), ranges_(Array::empty(DType::i32, {3 * a.rows})), counters_(1) {
+  CUDA_CALL(cudaMemsetAsync(counters_.get(), 0, sizeof(Counters), stream()));
+  launch("find ranges", find_ranges, blocks(kGroup * a.rows), dim3(kBlock), a, b, ranges_.as<Range>(),
+         &counters_.get()->totals);
+  totals_ = download(static_cast<const Totals*>(&counters_.get()->totals), 1)[0];
 }
 
 RowsOfProduct MarkedRows::rows() {
   Array indptr = Array::zeros(DType::i64, {a_.rows + 1});
   auto* const counts = indptr.as<std::int64_t>();
   const auto* const ranges = ranges_.as<const Range>();
-  const auto end_of = [&](Kind kind) { return ends_[static_cast<int>(kind)]; };
-  // Sorting needs 4 bytes per product; if that is too much, blocks mark bits instead.
-  const std::int64_t workspace = 4 * block_sorted_;
-  const bool blocks_sort =
-      workspace <= kSmallWorkspace || workspace <= static_cast<std::int64_t>(memory(current_device()).free / 4);
-  const std::int64_t listed = ends_[kKinds - 1];
-  const std::int64_t sorted_rows = end_of(blocks_sort ? Kind::block_sorts : Kind::warp_sorts);
-  const Scratch<std::int32_t> list(listed);
-  const Scratch<std::int64_t> products_up_to(end_of(Kind::block_sorts));  // running sum of the products of each sorted
-                                                                          // row
-  const Scratch<int> cursors(kKinds);
-  CUDA_CALL(cudaMemsetAsync(cursors.get(), 0, kKinds * sizeof(int), stream()));
+  // Each row has room for the most columns that it can have, unless that is too much. Then only the rows that warps
+  // sort have room; the others are marked by blocks twice, to count the columns and to write them.
+  std::int64_t ends[kKinds], room = 0;
+  for (int k = 0; k < kKinds; ++k) {
+    ends[k] = (k > 0 ? ends[k - 1] : 0) + static_cast<std::int64_t>(totals_.rows[k]);
+    room += static_cast<std::int64_t>(totals_.most[k]);
+  }
+  const auto end_of = [&](Kind kind) { return ends[static_cast<int>(kind)]; };
+  const auto first_of = [&](Kind kind) { return kind == Kind{} ? 0 : ends[static_cast<int>(kind) - 1]; };
+  const bool once = 4 * room <= kSmallWorkspace || 4 * room <= memory(current_device()).free / 4;
+  const Kind last = once ? Kind::large_block_marks : Kind::warp_sorts;
+  if (!once) room = static_cast<std::int64_t>(totals_.most[0] + totals_.most[1]);
+  const std::int64_t listed = end_of(Kind::large_block_marks);
+  const Scratch<std::int32_t> list(listed), columns(room);
+  const Scratch<std::int64_t> rooms(end_of(last));
+  const bool lists_words = totals_.words > 0 && products() >= kListWordsFrom * entries_of_b_;
+  const Scratch<Word> words(lists_words ? entries_of_b_ : 0);
+  const Scratch<std::int32_t> words_in_row(lists_words ? b_.rows : 0);
+  WordsOfRows words_of_b;
+  if (lists_words) {
+    words_of_b = {words.get(), words_in_row.get()};
+    launch("list words", list_words, blocks(32 * b_.rows), dim3(kBlock), b_, words.get(), words_in_row.get());
+  }
   OfKinds begin{};
-  for (int k = 1; k < kKinds; ++k) begin.of[k] = static_cast<int>(ends_[k - 1]);
-  launch("list rows", list_rows, blocks(a_.rows), dim3(kBlock), a_.rows, ranges, begin, cursors.get(), list.get(),
-         products_up_to.get());
-  const Scratch<std::int32_t> sorted(
-      sorted_rows > 0 ? inclusive_sum(products_up_to.get(), products_up_to.get(), sorted_rows) : 0);
-  const auto sort = [&](auto kernel, int64 first, int64 last, int lanes) {
-    launch("sort rows", kernel, blocks(lanes * (last - first)), dim3(kBlock), a_, b_, list.get(), first, last,
-           products_up_to.get(), counts, sorted.get());
+  for (int k = 1; k < kKinds; ++k) begin.of[k] = static_cast<int>(ends[k - 1]);
+  launch("list rows", list_rows, blocks(a_.rows), dim3(kBlock), a_.rows, ranges, begin, last, &counters_.get()->cursors,
+         list.get(), rooms.get());
+  const auto sort = [&](auto kernel, Kind kind, int threads, int lanes) {
+    const int64 first = first_of(kind), rows = end_of(kind) - first;
+    launch("sort rows", kernel, dim3(static_cast<unsigned>(ceil_div(rows * lanes, threads))), dim3(threads), a_, b_,
+           ranges, list.get() + first, rows, rooms.get() + first, counts, columns.get());
   };
-  sort(sort_rows<16>, 0, end_of(Kind::half_warp_sorts), 16);
-  sort(sort_rows<32>, end_of(Kind::half_warp_sorts), end_of(Kind::warp_sorts), 32);
-  launch("sort rows", sort_rows_by_blocks, dim3(static_cast<unsigned>(sorted_rows - end_of(Kind::warp_sorts))),
-         dim3(kSortBlock), a_, b_, ranges, list.get(), end_of(Kind::warp_sorts), products_up_to.get(), counts,
-         sorted.get());
-  const auto count_or_write = [&](std::int32_t* col) {
+  sort(sort_rows<16>, Kind::half_warp_sorts, kBlock, 16);
+  sort(sort_rows<32>, Kind::warp_sorts, kBlock, 32);
+  if (once) sort(sort_rows_by_blocks, Kind::block_sorts, kSortBlock, kSortBlock);  // a block for each row
+  const auto mark = [&](const std::int64_t* to, std::int32_t* col) {
     const auto start = [&](auto kernel, Kind kind, int threads, int teams, int most) {
-      const int64 first = ends_[static_cast<int>(kind) - 1], rows = end_of(kind) - first;
+      const int64 first = first_of(kind), rows = end_of(kind) - first;
       launch_shared("process rows", kernel, dim3(static_cast<unsigned>(ceil_div(rows, teams))), dim3(threads * teams),
-                    4 * most * teams, a_, b_, list.get() + first, rows, ranges, most, counts, col);
+                    4 * most * teams, a_, b_, words_of_b, list.get() + first, rows, ranges, most,
+                    to ? to + first : nullptr, counts, col);
     };
     const int most = std::min(kLargeBlockMarks, limits<process_rows<kLargeBlock>>().shared / 4);
     start(process_rows<kLargeBlock>, Kind::large_block_marks, kLargeBlock, 1, most);
-    if (!blocks_sort) start(process_rows<kLargeBlock>, Kind::block_sorts, kLargeBlock, 1, most);
+    if (!once) start(process_rows<kLargeBlock>, Kind::block_sorts, kLargeBlock, 1, most);
     start(process_rows<kBlockOfRow>, Kind::block_marks, kBlockOfRow, 1, kBlockMarks);
     start(process_rows<32>, Kind::warp_marks, 32, kBlock / 32, kWarpMarks);
   };
-  count_or_write(nullptr);
+  mark(once ? rooms.get() : nullptr, once ? columns.get() : nullptr);
   Array col = Array::empty(DType::i32, {inclusive_sum(counts, counts, a_.rows + 1)});
-  count_or_write(col.as<std::int32_t>());
-  launch("copy sorted", copy_sorted, blocks(kGroup * sorted_rows), dim3(kBlock), list.get(), sorted_rows,
-         products_up_to.get(), sorted.get(), counts, col.as<std::int32_t>());
-  CUDA_CALL(cudaStreamSynchronize(stream()));  // because the plan may run in any stream
+  for (int k = 0; k <= static_cast<int>(last); ++k) {
+    const int64 first = first_of(static_cast<Kind>(k)), rows = ends[k] - first;
+    if (rows == 0) continue;
+    int lanes = kGroup;  // a thread copies four columns of a mean row, or less
+    while (lanes < kBlock && static_cast<int64>(totals_.most[k]) > 4 * lanes * rows) lanes *= 2;
+    launch("copy columns", copy_columns, blocks(lanes * rows), dim3(kBlock), list.get() + first, rows,
+           rooms.get() + first, lanes, columns.get(), counts, col.as<std::int32_t>());
+  }
+  if (!once) mark(nullptr, col.as<std::int32_t>());
   const int64 count = col.size();
   std::vector<Part> arrays{{"indices", std::move(col)}, {"indptr", std::move(indptr)}};
-  return {std::make_shared<const Indices>(common->name, a_.rows, b_.cols, std::move(arrays), count), products_};
+  return {std::make_shared<const Indices>(common->name, a_.rows, b_.cols, std::move(arrays), count), products()};
 }
 
 }  // namespace diagsparse::cuda

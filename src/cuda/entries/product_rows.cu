@@ -52,7 +52,7 @@ Array joined(const std::vector<Array>& parts) {
 using namespace cuda;
 
 RowsOfProduct product_rows(const Matrix& left, const Matrix& right) {
-  MarkedRows marked(Csr<float>::of(left), Csr<float>::of(right));
+  MarkedRows marked(Csr<float>::of(left), Csr<float>::of(right), right.structure->stored());
   if (marked.is_faster()) return marked.rows();
   const ProductList list(*left.structure, *right.structure);
   Array indptr = Array::zeros(DType::i64, {left.rows + 1});

@@ -22,11 +22,14 @@ constexpr int kLargeBlockMarks = 48 << 10;                                // mos
 constexpr int kMany = 1 << 13;  // products of a row from which a large block marks it
 
 // The first column of a row and its last one, which is less if the row is empty; and the number of its products, which
-// is kMany if there are more, or if its row of A has many entries.
+// counts as kMany at least if its row of A has many entries.
 struct Range {
   int low, high, products;
 
-  __device__ int64 words() const { return high < low ? 0 : (high - static_cast<int64>(low)) / 32 + 1; }
+  __device__ int first() const { return low & ~31; }  // of the first word of 32 columns
+  __device__ int64 words() const { return high < low ? 0 : high / 32 - low / 32 + 1; }
+  // The most columns that the row can have.
+  __device__ int64 most() const { return min(static_cast<int64>(products), 32 * words()); }
 };
 
 __device__ inline Kind kind_of(const Range& range) {
@@ -39,13 +42,11 @@ __device__ inline Kind kind_of(const Range& range) {
   if (range.products <= kBlockSorts && words > 2 * range.products) return Kind::block_sorts;
   return words <= kBlockMarks ? Kind::block_marks : Kind::large_block_marks;
 }
-__device__ inline bool is_sorted(Kind kind) { return kind <= Kind::block_sorts; }
 
 // Totals of all rows.
 struct Totals {
-  unsigned long long words, products;  // words of rows that blocks mark; products of all rows
-  unsigned long long block_sorted;     // products of rows that blocks sort
-  unsigned long long rows[kKinds];
+  unsigned long long words, products;             // words of rows that blocks mark; products of all rows
+  unsigned long long rows[kKinds], most[kKinds];  // rows of each kind, and the most columns that they can have
 };
 
 // Sums over the lanes of a warp; lane 0 adds the sum to `to`.
@@ -62,18 +63,29 @@ struct Found {
 
   // Examines every `each`-th entry of row i of A, from `first` on.
   __device__ void examine(const Csr<float>& a, const Csr<float>& b, int64 i, int first, int each) {
-    for (int64 e = a.indptr[i] + first; e < a.indptr[i + 1]; e += each) {
-      const int64 begin = b.indptr[a.indices[e]], end = b.indptr[a.indices[e] + 1];
-      if (begin == end) continue;
-      low = min(low, b.indices[begin]);
-      high = max(high, b.indices[end - 1]);
-      products += end - begin;
+    constexpr int ahead = 4;
+    const int64 stop = a.indptr[i + 1];
+    for (int64 e = a.indptr[i] + first; e < stop; e += ahead * each) {
+      int64 begin[ahead]{}, end[ahead]{};
+#pragma unroll
+      for (int u = 0; u < ahead; ++u) {
+        if (e + u * each >= stop) continue;
+        const std::int32_t k = a.indices[e + u * each];
+        begin[u] = b.indptr[k], end[u] = b.indptr[k + 1];
+      }
+#pragma unroll
+      for (int u = 0; u < ahead; ++u) {
+        if (begin[u] == end[u]) continue;
+        low = min(low, b.indices[begin[u]]);
+        high = max(high, b.indices[end[u] - 1]);
+        products += end[u] - begin[u];
+      }
     }
   }
 };
 
 // A group processes a row; rows with many entries are processed by all threads together.
-__global__ void __launch_bounds__(kBlock)
+static __global__ void __launch_bounds__(kBlock)
     find_ranges(const Csr<float> a, const Csr<float> b, Range* ranges, Totals* totals) {
   constexpr int rows = kBlock / kGroup;
   __shared__ Totals of_block;
@@ -84,16 +96,16 @@ __global__ void __launch_bounds__(kBlock)
   // Records the range of a row, which only the lane with `mine` has; all lanes of a warp call it. Rows of A with many
   // entries are left to a large block.
   const auto end = [&](int64 i, const Found& found, bool mine, unsigned long long many) {
-    const auto products = min(max(found.products, many), static_cast<unsigned long long>(kMany));
+    const auto products = min(max(found.products, many), 0x7fffffffull);
     const Range range{found.low, found.high, found.products > 0 ? static_cast<int>(products) : 0};
     const Kind kind = mine ? kind_of(range) : Kind::none;
     if (mine) ranges[i] = range;
     add_up(mine ? found.products : 0, &of_block.products);
     add_up(kind == Kind::block_marks || kind == Kind::large_block_marks ? range.words() : 0, &of_block.words);
-    add_up(kind == Kind::block_sorts ? range.products : 0, &of_block.block_sorted);
     for (int k = 0; k < kKinds; ++k) {
       const unsigned these = __ballot_sync(kAllLanes, kind == static_cast<Kind>(k));
       if (these != 0 && threadIdx.x % 32 == 0) atomicAdd(&of_block.rows[k], __popc(these));
+      add_up(kind == static_cast<Kind>(k) ? range.most() : 0, &of_block.most[k]);
     }
   };
   const int64 i = thread_index() / kGroup;
@@ -135,14 +147,21 @@ struct OfKinds {
   int of[kKinds];
 };
 
+// How many rows of each kind are listed so far, and how much room they have.
+struct Cursors {
+  unsigned long long room;
+  int rows[kKinds];
+};
+
 // Lists the rows by kind; those of a kind begin at begin.of[kind]. Rows of a block stay in order. The order of blocks
-// varies from run to run, which has no effect on the result. cursors: the number of rows of each kind listed so far;
-// products: of each listed row that is sorted.
-__global__ void __launch_bounds__(kBlock)
-    list_rows(int64 rows, const Range* ranges, const __grid_constant__ OfKinds begin, int* cursors, std::int32_t* list,
-              std::int64_t* products) {
+// varies from run to run, which has no effect on the result. rooms: where the room for the columns of each listed row
+// begins, for the kinds up to `last`.
+static __global__ void __launch_bounds__(kBlock)
+    list_rows(int64 rows, const Range* ranges, const __grid_constant__ OfKinds begin, Kind last, Cursors* cursors,
+              std::int32_t* list, std::int64_t* rooms) {
   constexpr int warps = kBlock / 32;
   __shared__ int of_warp[kKinds][warps], first[kKinds];
+  __shared__ int64 room_of_warp[warps], first_room;
   const int64 i = thread_index();
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const Range range = i < rows ? ranges[i] : Range{0, -1, 0};
@@ -153,21 +172,36 @@ __global__ void __launch_bounds__(kBlock)
     if (kind == static_cast<Kind>(k)) peers = these;
     if (lane == 0) of_warp[k][warp] = __popc(these);
   }
+  const int64 most = kind <= last ? range.most() : 0;
+  int64 up_to = most;  // room of the lanes up to this one
+  for (int step = 1; step < 32; step *= 2) {
+    const int64 below = __shfl_up_sync(kAllLanes, up_to, step);
+    if (lane >= step) up_to += below;
+  }
+  if (lane == 31) room_of_warp[warp] = up_to;
   __syncthreads();
+  if (threadIdx.x == kKinds) {
+    int64 sum = 0;
+    for (int64& room : room_of_warp) {
+      const int64 before = sum;
+      sum += room, room = before;
+    }
+    first_room = static_cast<int64>(atomicAdd(&cursors->room, static_cast<unsigned long long>(sum)));
+  }
   if (threadIdx.x < kKinds) {
     int sum = 0;
     for (int& count : of_warp[threadIdx.x]) {
       const int before = sum;
       sum += count, count = before;
     }
-    first[threadIdx.x] = begin.of[threadIdx.x] + (sum > 0 ? atomicAdd(&cursors[threadIdx.x], sum) : 0);
+    first[threadIdx.x] = begin.of[threadIdx.x] + (sum > 0 ? atomicAdd(&cursors->rows[threadIdx.x], sum) : 0);
   }
   __syncthreads();
   if (kind == Kind::none) return;
   const int k = static_cast<int>(kind);
   const int64 at = static_cast<int64>(first[k]) + of_warp[k][warp] + __popc(peers & ((1u << lane) - 1));
   list[at] = static_cast<std::int32_t>(i);
-  if (is_sorted(kind)) products[at] = range.products;
+  if (kind <= last) rooms[at] = first_room + room_of_warp[warp] + up_to - most;
 }
 
 }  // namespace diagsparse::cuda::columns_of_product

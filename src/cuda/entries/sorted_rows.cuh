@@ -79,22 +79,22 @@ struct Sorter {
   }
 };
 
-// Rows with few products, those from `first` to `last` in the list: the lanes gather their columns, sort them and write
-// each distinct one once. The output has space for all products of the row, and ends at products_up_to[p].
+// Rows with few products: the lanes gather their columns, sort them and write each distinct one once, from sorted +
+// rooms[p] on.
 template <int Lanes>
-__global__ void __launch_bounds__(kBlock, 6)
-    sort_rows(const Csr<float> a, const Csr<float> b, const std::int32_t* rows, int64 first, int64 last,
-              const std::int64_t* products_up_to, std::int64_t* counts, std::int32_t* sorted) {
+static __global__ void __launch_bounds__(kBlock, 6)
+    sort_rows(const Csr<float> a, const Csr<float> b, const Range* ranges, const std::int32_t* rows, int64 listed,
+              const std::int64_t* rooms, std::int64_t* counts, std::int32_t* sorted) {
   using S = Sorter<Lanes>;
   __shared__ int lists[kBlock / Lanes][S::kMost + Lanes % 32];  // padded so that the lists of a warp begin in different
                                                                 // banks
   const S lanes;
   int* const list = lists[threadIdx.x / Lanes];
   const int lane = lanes.lane, group = lane / kGroup;
-  const int64 p = first + thread_index() / Lanes;
-  if (p >= last) return;
-  const int64 i = rows[p], from_here = p == 0 ? 0 : products_up_to[p - 1], stop = a.indptr[i + 1];
-  const int products = static_cast<int>(products_up_to[p] - from_here);
+  const int64 p = thread_index() / Lanes;
+  if (p >= listed) return;
+  const int64 i = rows[p], stop = a.indptr[i + 1];
+  const int products = ranges[i].products;
   int filled = 0;
   for (int64 entry = a.indptr[i]; entry < stop; entry += Lanes) {
     const int here = static_cast<int>(min(static_cast<int64>(Lanes), stop - entry));
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kBlock, 6)
     filled += all;
   }
   __syncwarp(lanes.mask);
-  const int count = lanes.write_distinct(list, products, sorted + from_here);
+  const int count = lanes.write_distinct(list, products, sorted + rooms[p]);
   if (lane == 0) counts[i + 1] = count;
 }
 
@@ -182,15 +182,14 @@ struct BlockSorter {
   }
 };
 
-__global__ void __launch_bounds__(kSortBlock)
-    sort_rows_by_blocks(const Csr<float> a, const Csr<float> b, const Range* ranges, const std::int32_t* rows,
-                        int64 first, const std::int64_t* products_up_to, std::int64_t* counts, std::int32_t* sorted) {
+static __global__ void __launch_bounds__(kSortBlock)
+    sort_rows_by_blocks(const Csr<float> a, const Csr<float> b, const Range* ranges, const std::int32_t* rows, int64,
+                        const std::int64_t* rooms, std::int64_t* counts, std::int32_t* sorted) {
   __shared__ BlockSorter::Shared shared;
   __shared__ BlockSorter::Scan::TempStorage scan;
   const int t = static_cast<int>(threadIdx.x);
-  const int64 p = first + blockIdx.x, i = rows[p], from_here = p == 0 ? 0 : products_up_to[p - 1],
-              stop = a.indptr[i + 1];
-  const int products = static_cast<int>(products_up_to[p] - from_here);
+  const int64 i = rows[blockIdx.x], stop = a.indptr[i + 1];
+  const int products = ranges[i].products;
   auto& gathered = shared.gathered;
   int filled = 0;
   for (int64 entry = a.indptr[i]; entry < stop; entry += kSortBlock) {
@@ -214,22 +213,22 @@ __global__ void __launch_bounds__(kSortBlock)
     __syncthreads();
   }
   BlockSorter sorter{shared, ranges[i].low, ranges[i].high - ranges[i].low};
-  std::int32_t* const col = sorted + from_here;
+  std::int32_t* const col = sorted + rooms[blockIdx.x];
   const int count = products <= 4 * kSortBlock   ? sorter.write_distinct<4>(products, shared.of_4, col)
                     : products <= 8 * kSortBlock ? sorter.write_distinct<8>(products, shared.of_8, col)
                                                  : sorter.write_distinct<16>(products, shared.of_16, col);
   if (t == 0) counts[i + 1] = count;
 }
 
-// A group copies the columns of a row to their final position.
-__global__ void __launch_bounds__(kBlock)
-    copy_sorted(const std::int32_t* rows, int64 count_of_rows, const std::int64_t* products_up_to,
-                const std::int32_t* sorted, const std::int64_t* counts, std::int32_t* col) {
-  const int64 p = thread_index() / kGroup;
-  if (p >= count_of_rows) return;
-  const std::int32_t* const from = sorted + (p == 0 ? 0 : products_up_to[p - 1]);
+// A group of `lanes` threads copies the columns of a row to their final position.
+static __global__ void __launch_bounds__(kBlock)
+    copy_columns(const std::int32_t* rows, int64 listed, const std::int64_t* rooms, int lanes,
+                 const std::int32_t* columns, const std::int64_t* counts, std::int32_t* col) {
+  const int64 p = thread_index() / lanes;
+  if (p >= listed) return;
+  const std::int32_t* const from = columns + rooms[p];
   const int64 i = rows[p], to = counts[i], count = counts[i + 1] - to;
-  for (int t = threadIdx.x % kGroup; t < count; t += kGroup) col[to + t] = from[t];
+  for (int64 t = threadIdx.x % lanes; t < count; t += lanes) col[to + t] = from[t];
 }
 
 }  // namespace diagsparse::cuda::columns_of_product

@@ -13,9 +13,9 @@ static const char* choose(const Plan& plan, DType, DType) {
   if (!rows::can_list_terms(plan)) return "hash";
   const int64 products = plan.work->operations();
   if (plan.repeated) {
-    // H200, double precision: two terms per entry 0.48 against 0.76 ms, 16 of them (40 M) 0.33 against 0.41 ms, (190 M)
-    // 1.39 against 0.90 ms, 21 (340 M) 2.9 against 1.25 ms.
-    if (products > 100'000'000 && products > 12 * plan.c->stored()) return "hash";
+    // H200, double precision, "terms" against "hash": two terms per entry 0.20 against 0.27 ms, 12 of them (15 M) 0.091
+    // against 0.093 ms, 16 (42 M) 0.34 against 0.17 ms, (185 M) 1.36 against 0.72 ms, 21 (336 M) 2.9 against 1.19 ms.
+    if (products > 20'000'000 && products > 12 * plan.c->stored()) return "hash";
     // H200: lengths by a power law, 10 M products, 120 M reads of entries: 2.5 against 11 ms in total.
   } else if (products < 1'000'000 || rows::hash_reads(plan) < 3 * products) {
     return "hash";

@@ -89,6 +89,7 @@ std::shared_ptr<PreparedGemm> prepared(const Plan& plan, DType dtype, void* a, v
 void prepare_matmul(const Plan& plan) {
   if (index_of(plan, "indices").size() > 0x7fffffff)
     throw Error("cuSPARSE supports fewer than 2^31 entries in a product");
+  if (plan.repeated) CUDA_CALL(cudaStreamSynchronize(stream()));  // the plan may run in another stream
 }
 
 template <class U, class V>

@@ -68,10 +68,15 @@ struct MatmulByWarp : CsrMatmul<Workers::warp, U, V> {};
 template <class U, class V>
 struct MatmulByOne : CsrMatmul<Workers::one, U, V> {};
 
+// The structure of C has to be complete before the plan runs in another stream.
+void wait_for_structure(const Plan& plan) {
+  if (plan.repeated) CUDA_CALL(cudaStreamSynchronize(stream()));
+}
+
 }  // namespace
 
-MatmulRow multiply_by_warp() { return {"warp_per_row", every_pair<MatmulByWarp, MatmulKernel>()}; }
-MatmulRow multiply_by_row() { return {"row", every_pair<MatmulByRow, MatmulKernel>()}; }
-MatmulRow multiply_by_one() { return {"sequential", every_pair<MatmulByOne, MatmulKernel>()}; }
+MatmulRow multiply_by_warp() { return {"warp_per_row", every_pair<MatmulByWarp, MatmulKernel>(), wait_for_structure}; }
+MatmulRow multiply_by_row() { return {"row", every_pair<MatmulByRow, MatmulKernel>(), wait_for_structure}; }
+MatmulRow multiply_by_one() { return {"sequential", every_pair<MatmulByOne, MatmulKernel>(), wait_for_structure}; }
 
 }  // namespace diagsparse::cuda::rows

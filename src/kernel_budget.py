@@ -40,7 +40,7 @@ BUDGET = {
 # Of the units of CUDA.
 UNITS = {
     "diagonals": 195,
-    "formats": 630,
+    "formats": 640,
     "layouts": 425,
     "matmul": 125,
     "matrices": 215,

@@ -65,6 +65,21 @@ def test_groups_of_columns(dtype):
         assert np.array_equal(A @ np.asfortranarray(X), A @ X)
 
 
+@pytest.mark.parametrize("format", ["hm", "bmsparse"])
+def test_infinities_in_blocks(format):
+    """They appear where they meet stored values, not elsewhere in a tile of the matrix units."""
+    n = 900
+    a = sp.csr_array(sp.dia_array((vector(27 * n, "float64").reshape(27, n), range(-13, 14)), shape=(n, n)))
+    X = vector(64 * n, "float64").reshape(n, 64)
+    a.data[1000], a.data[-7], X[300, 5], X[n - 1, 40], X[17, 63] = np.inf, np.nan, -np.inf, np.inf, np.nan
+    A = ds.array(a, format, device="cuda")
+    for columns in (64, 32, 13):
+        block = np.ascontiguousarray(X[:, :columns])
+        result, expected = A @ block, a @ block
+        assert np.array_equal(np.isfinite(result), np.isfinite(expected))
+        assert np.allclose(result, expected, rtol=1e-12, atol=1e-13, equal_nan=True)
+
+
 @EACH_DTYPE
 @pytest.mark.parametrize("offsets", [range(-13, 14), [-5000, -128, -1, 0, 1, 128, 5000], range(-70, 71)], ids=len)
 def test_large_blocks_in_f_order(offsets, dtype):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import frexp
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ def norm_of_rows(a: Any) -> float:
 def scale_of(a: Any) -> float:
     """Return the size of a matrix as a power of two; 1 for zeros."""
     size = norm_of_rows(a)
-    return 2.0 ** np.clip(np.frexp(size)[1], -1000, 1000) if size > 0 else 1.0
+    return 2.0 ** min(max(frexp(size)[1], -1000), 1000) if size > 0 else 1.0
 
 
 def _random(a: Any, dtype: np.dtype) -> np.ndarray:
@@ -124,5 +125,5 @@ def bounds(a: Any, v: Vectors) -> tuple[float, float]:
     values, coordinates = eigh_tridiagonal(space.small.diagonal(), space.small.diagonal(1))
     residuals = space.rest * abs(coordinates[-1])
     low, high = float(values[0] - residuals[0]), float(values[-1] + residuals[-1])
-    margin = _MARGIN * (high - low) + 4 * np.finfo(dtype).eps * max(abs(low), abs(high))
+    margin = _MARGIN * (high - low) + 4 * float(np.finfo(dtype).eps) * max(abs(low), abs(high))
     return low - margin, high + margin

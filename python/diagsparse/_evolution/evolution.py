@@ -63,7 +63,7 @@ class Evolution:
         rows = [
             ("method", self.method),
             ("why", self.reason),
-            ("error", f"at most {self.tol:.1e} of the initial state"),
+            ("error", f"at most {self.tol:.1e}, relative to psi"),
         ]
         if self.spectrum is not None:
             rows.append(("spectrum", f"{self.spectrum[0]:.6g} to {self.spectrum[1]:.6g}"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,15 @@ from scipy.linalg import norm
 
 from .._arrays import owners
 from .._backends.backend import CPU, Backend
+
+
+def member(array: Any, i: int) -> Any:
+    """Return ``array[i]`` as a view, for arrays of all libraries; ours have to be in C order."""
+    if isinstance(array, np.ndarray) or owners.owner_of(array) is not owners.AnyLibrary:
+        return array[i]
+    shape = array.shape[1:]
+    size = prod(shape)
+    return array.ravel()[i * size : (i + 1) * size].reshape(shape)
 
 
 class Vectors(Protocol):
@@ -121,7 +131,7 @@ class DeviceVectors:
         return results
 
     def columns(self, x: Any) -> list[Any]:
-        return [x] if x.ndim == 1 else [x.T[j] for j in range(x.shape[1])]
+        return [x] if x.ndim == 1 else [member(x.T, j) for j in range(x.shape[1])]
 
     def norm(self, x: Any) -> float:
         return max((self._norm(c) for c in self.columns(x)), default=0.0)

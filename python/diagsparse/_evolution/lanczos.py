@@ -44,17 +44,16 @@ class Process:
         w = v.empty(q.shape, self.dtype)
         v.multiply(self.A, q, w, 1 / self.scale)
         column = np.zeros(j + 2, complex)
-        if self.hermitian and j:
-            column[j - 1] = self.columns[-1][j].real
-            v.combine(-column[j - 1].real, self.basis[-2], 1.0, w)
-        # All vectors for Arnoldi, and the last two for Lanczos, where rounding errors of the others do not matter.
-        for i in range(max(0, j - 1) if self.hermitian else 0, j + 1):
-            part = v.inner(self.basis[i], w)
-            if self.hermitian and i == j:
-                part = complex(part.real)
-            if not self.hermitian or i == j:
-                column[i] += part
-            v.combine(-part if self.dtype.kind == "c" else -part.real, self.basis[i], 1.0, w)
+        if self.hermitian:  # w is orthogonal to all vectors but the last two, up to rounding
+            if j:
+                column[j - 1] = self.columns[-1][j]
+                v.combine(-column[j - 1].real, self.basis[-2], 1.0, w)
+            column[j] = v.real_inner(q, w)
+            v.combine(-column[j].real, q, 1.0, w)
+        else:
+            for i, other in enumerate(self.basis):
+                column[i] = v.inner(other, w)
+                v.combine(-column[i] if self.dtype.kind == "c" else -column[i].real, other, 1.0, w)
         rest, size = v.norm(w), float(np.linalg.norm(column))
         self.rest = rest if rest > _INVARIANT * np.finfo(self.dtype).eps * size else 0.0
         column[j + 1] = self.rest

@@ -42,6 +42,9 @@ class Vectors(Protocol):
     def inner(self, x: Any, y: Any) -> complex:
         """Return ``x^H y`` of two vectors."""
 
+    def real_inner(self, x: Any, y: Any) -> float:
+        """Return the real part of ``x^H y`` of two vectors of the same dtype."""
+
     def combine(self, alpha: complex, x: Any, beta: complex, y: Any) -> None:
         """Replace y by ``alpha x + beta y``; y is not read if `beta` is 0."""
 
@@ -74,7 +77,19 @@ class HostVectors:
         to[...] = x
 
     def inner(self, x: Any, y: Any) -> complex:
-        return complex(np.vdot(x, y))
+        # Not by a BLAS, whose threads would wait on the cores that the next product needs.
+        if x.dtype.kind != "c" or y.dtype.kind != "c":
+            return complex(np.einsum("i,i->", x.conj(), y))
+        parts = x.dtype.type(0).real.dtype
+        real = np.einsum("i,i->", x.view(parts), y.astype(x.dtype, copy=False).view(parts))
+        imag = np.einsum("i,i->", x.real, y.imag) - np.einsum("i,i->", x.imag, y.real)
+        return complex(real, imag)
+
+    def real_inner(self, x: Any, y: Any) -> float:
+        if x.dtype.kind == "c":
+            parts = x.dtype.type(0).real.dtype
+            x, y = x.view(parts), y.view(parts)
+        return float(np.einsum("i,i->", x, y))
 
     def combine(self, alpha: complex, x: Any, beta: complex, y: Any) -> None:
         if beta == 0:
@@ -117,6 +132,9 @@ class DeviceVectors:
 
     def inner(self, x: Any, y: Any) -> complex:
         return self._core.inner_product(x, y)
+
+    def real_inner(self, x: Any, y: Any) -> float:
+        return self._core.inner_product(x, y).real
 
     def combine(self, alpha: complex, x: Any, beta: complex, y: Any) -> None:
         self._core.axpby(alpha, x, beta, y)

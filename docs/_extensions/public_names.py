@@ -21,7 +21,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
     ],
     "look": ["_matrix.base", "_matrix.registry", "_matrix.norms", "_products.forecasts"],
     "multiply": ["_products.products", "_products.sums"],
-    "many": ["_products.chains", "_products.batches", "_products.interleaved"],
+    "many": ["_evolution", "_products.chains", "_products.batches", "_products.interleaved"],
     "solve": [
         "_products.solving",
         "_products.cholesky",

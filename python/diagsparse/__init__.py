@@ -28,6 +28,8 @@ from .compare import compare
 
 if TYPE_CHECKING:
     from . import gallery
+    from ._evolution.bounds import spectral_bounds
+    from ._evolution.evolve import evolve
     from ._matrix.reordering import reordered
     from ._multigrid.setup import multigrid
     from ._products.batches import batch_array
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 
 # These modules are imported when one of their names is first used, so that `import diagsparse` is quick.
 _LATER = {
+    "_evolution.bounds": ("spectral_bounds",),
+    "_evolution.evolve": ("evolve",),
     "_matrix.reordering": ("reordered",),
     "_multigrid.setup": ("multigrid",),
     "_products.batches": ("batch_array",),
@@ -72,10 +76,11 @@ _logging.getLogger("diagsparse").addHandler(_logging.NullHandler())
 __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
     "block_diag", "block_jacobi", "chebyshev_multiply", "cholesky_banded", "commutator", "compare", "cuda_available",
-    "diags", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0", "ilu0",
-    "interleaved_batch", "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul",
+    "diags", "evolve", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0",
+    "ilu0", "interleaved_batch", "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul",
     "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply", "reordered", "set_memory_pool",
-    "set_num_threads", "show_config", "solve", "solve_triangular", "syr2k", "syrk", "vstack", "write", *_classes,
+    "set_num_threads", "show_config", "solve", "solve_triangular", "spectral_bounds", "syr2k", "syrk", "vstack",
+    "write", *_classes,
 ]  # fmt: skip
 
 

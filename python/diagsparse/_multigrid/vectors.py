@@ -153,7 +153,7 @@ class DeviceVectors:
         return self._core.sums(x)[1] / x.size
 
     def inner(self, x: Any, y: Any) -> float:
-        return self._core.inner_product(x, y)
+        return self._core.inner_product(x, y).real
 
     def add(self, alpha: float, y: Any, to: Any) -> None:
         self._core.scaled_sum(alpha, y, 1.0, to, to)

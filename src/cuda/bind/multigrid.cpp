@@ -3,6 +3,7 @@
 #include "bind/multigrid.hpp"
 
 #include "core/diagonals.hpp"
+#include "core/recurrence.hpp"
 #include "kernels/multigrid/plane.hpp"
 
 namespace py = pybind11;
@@ -88,7 +89,13 @@ void bind_vectors(py::module_& m) {
   });
   m.def("inner_product", [](Arrays x, Arrays y) {
     const Entry entry(x.device);
-    return multigrid::inner_product(x.size(), memory_of<const double>(x), memory_of<const double>(y));
+    return with_value_type(x.dtype, [&](auto type) {
+      return multigrid::inner_product(x.size(), memory_of<const decltype(type)>(x), memory_of<const decltype(type)>(y));
+    });
+  });
+  m.def("axpby", [](Scalar alpha, Arrays x, Scalar beta, Arrays y) {
+    const Entry entry(x.device);
+    axpby(alpha, x.dense(), beta, y.dense());
   });
   m.def("scaled_sum", [](double alpha, Arrays x, double beta, Arrays y, Arrays out) {
     const Entry entry(x.device);

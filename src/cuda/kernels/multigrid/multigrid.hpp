@@ -68,7 +68,8 @@ struct Sums {
 };
 template <class T>
 Sums sums(int64 n, const T* x);
-double inner_product(int64 n, const double* x, const double* y);
+template <class T>
+Scalar inner_product(int64 n, const T* x, const T* y);  // sum of conj(x[i]) y[i], in float64
 // out = alpha x + beta y, or alpha x if beta is 0; out may be x or y.
 template <class X, class Out>
 void combine(int64 n, double alpha, const X* x, double beta, const X* y, Out* out);

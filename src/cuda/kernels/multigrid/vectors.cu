@@ -25,6 +25,28 @@ __global__ void sums_kernel(int64 n, const T* x, double* parts) {
   parts[2 * kParts + blockIdx.x] = squares;
 }
 
+// The real parts of sums of conj(x[i]) y[i], and the imaginary parts of complex ones.
+template <class T>
+__global__ void inner_kernel(int64 n, const T* x, const T* y, double* parts) {
+  double re = 0, im = 0;
+  for_elements(n, [&](int64 i) {
+    if constexpr (is_complex<T>) {
+      const T a = x[i], b = y[i];
+      re +=
+          static_cast<double>(a.re) * static_cast<double>(b.re) + static_cast<double>(a.im) * static_cast<double>(b.im);
+      im +=
+          static_cast<double>(a.re) * static_cast<double>(b.im) - static_cast<double>(a.im) * static_cast<double>(b.re);
+    } else {
+      re += static_cast<double>(x[i]) * static_cast<double>(y[i]);
+    }
+  });
+  re = reduced<false>(re);
+  if constexpr (is_complex<T>) im = reduced<false>(im);
+  if (threadIdx.x != 0) return;
+  parts[blockIdx.x] = re;
+  if constexpr (is_complex<T>) parts[kParts + blockIdx.x] = im;
+}
+
 template <class X, class Out>
 __global__ void combine_kernel(int64 n, double alpha, const X* x, double beta, const X* y, Out* out) {
   for_elements(n, [&](int64 i) {
@@ -200,13 +222,20 @@ Sums sums(int64 n, const T* x) {
 template Sums sums(int64, const float*);
 template Sums sums(int64, const double*);
 
-double inner_product(int64 n, const double* x, const double* y) {
-  const Scratch<double> parts(kParts);
-  launch("dot", dot_kernel<double>, dim3(kParts), dim3(kBlock), n, x, y, Lines{}, parts.get());
-  double sum = 0;
-  for (const double part : download(static_cast<const double*>(parts.get()), kParts)) sum += part;
-  return sum;
+template <class T>
+Scalar inner_product(int64 n, const T* x, const T* y) {
+  constexpr int count = is_complex<T> ? 2 * kParts : kParts;
+  const Scratch<double> parts(count);
+  launch("inner", inner_kernel<T>, dim3(kParts), dim3(kBlock), n, x, y, parts.get());
+  double sums[2] = {0, 0};
+  const std::vector<double> found = download(static_cast<const double*>(parts.get()), count);
+  for (int i = 0; i < count; ++i) sums[i / kParts] += found[i];
+  return {sums[0], sums[1]};
 }
+template Scalar inner_product(int64, const float*, const float*);
+template Scalar inner_product(int64, const double*, const double*);
+template Scalar inner_product(int64, const Complex<float>*, const Complex<float>*);
+template Scalar inner_product(int64, const Complex<double>*, const Complex<double>*);
 
 template <class X, class Out>
 void combine(int64 n, double alpha, const X* x, double beta, const X* y, Out* out) {

@@ -1,0 +1,111 @@
+"""Exponentials of Hermitian matrices by Chebyshev series.
+
+H. Tal-Ezer and R. Kosloff, *An accurate and efficient scheme for propagating the time dependent Schroedinger equation*,
+J. Chem. Phys. 81 (1984), 3967-3971.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from math import ceil
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ive, jv
+
+from .vectors import Vectors
+
+LONGEST = 1000  #: half the width of the spectrum times the length of a step, at most
+
+
+class Interval(NamedTuple):
+    """The interval of a series."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        return (self.high + self.low) / 2
+
+    @property
+    def half(self) -> float:
+        """Half of the width; a matrix with a single eigenvalue has an interval, too."""
+        return max((self.high - self.low) / 2, 1e-12 * max(abs(self.low), abs(self.high)), 1e-300)
+
+
+@lru_cache(maxsize=64)
+def _sizes(radius: float, oscillating: bool) -> np.ndarray:
+    """Return Bessel functions of all orders that count: J of an oscillation, I e^-radius of growth."""
+    orders = np.arange(int(radius + 15 * radius ** (1 / 3) + 60))
+    return jv(orders, radius) if oscillating else ive(orders, radius)
+
+
+def terms(radius: float, tol: float, oscillating: bool) -> int:
+    """Return how many products a series needs, so that what is left out is at most `tol` times the vector."""
+    left_out = 2 * np.cumsum(abs(_sizes(radius, oscillating))[::-1])[::-1]
+    return max(1, int(np.argmax(left_out <= tol)) - 1)
+
+
+def coefficients(step: float, interval: Interval, factor: complex, tol: float) -> np.ndarray:
+    """Return the coefficients of exp(factor step t) for t in the interval; `factor` is 1 or -1j."""
+    radius, oscillating = abs(step) * interval.half, factor != 1
+    k = terms(radius, tol, oscillating)
+    orders = np.arange(k + 1)
+    c = np.where(orders == 0, 1.0, 2.0) * _sizes(radius, oscillating)[: k + 1]
+    signs = np.where(orders % 2 == 0, 1.0, np.sign(step) or 1.0)
+    if not oscillating:
+        return c * signs * np.exp(step * interval.middle + radius)
+    return c * signs * (-1j) ** (orders % 4) * np.exp(-1j * step * interval.middle)
+
+
+def pieces(step: float, interval: Interval) -> int:
+    """Return into how many parts a step is divided."""
+    return max(1, ceil(abs(step) * interval.half / LONGEST))
+
+
+def products(times: Sequence[float], interval: Interval, tol: float, oscillating: bool) -> int:
+    """Return how many products the steps between these times need."""
+    steps = np.diff([0.0, *times])
+    counts = [pieces(step, interval) for step in steps]
+    share = tol / max(1, sum(counts))
+    return sum(
+        count * terms(abs(step) / count * interval.half, share, oscillating)
+        for step, count in zip(steps, counts, strict=True)
+        if step
+    )
+
+
+def states(
+    v: Vectors, A: Any, x: Any, times: Sequence[float], interval: Interval, factor: complex, tol: float,
+    done: Callable[[float, int], None],
+) -> Iterator[Any]:  # fmt: skip
+    """Yield the states at times that go away from 0; each is valid until the next one is computed.
+
+    ``done(time, products)`` is called after each step.
+    """
+    steps = np.diff([0.0, *times])
+    counts = [pieces(step, interval) for step in steps]
+    share = tol / max(1, sum(counts))
+    scale, shift = 1 / interval.half, -interval.middle / interval.half
+    y, spare, t = v.empty(x.shape, x.dtype), v.empty(x.shape, x.dtype), 0.0  # the first state is needed again
+    for step, count, time in zip(steps, counts, times, strict=True):
+        if step:
+            c = coefficients(step / count, interval, factor, share)
+            recurrence = _recurrence(A, c, scale, shift)
+            for _ in range(count):
+                v.chain(A, recurrence, x, y)
+                x, y, spare = y, spare, y
+                t += step / count
+                done(t, len(c) - 1)
+        t = time
+        yield x
+
+
+def _recurrence(A: Any, c: np.ndarray, scale: float, shift: float) -> Any:
+    """Return the recurrence of Chebyshev polynomials, as native code takes it."""
+    k = len(c) - 1
+    alpha, beta = [2 * scale] * k, [2 * shift] * k
+    alpha[0], beta[0] = scale, shift
+    return A._core.Recurrence(alpha, beta, [-1.0] * k, c.tolist())

@@ -1,0 +1,98 @@
+"""The choice between a Chebyshev series and Krylov spaces, by what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._backends.backend import CPU
+from . import chebyshev, krylov
+from .bounds import STEPS, bounds, norm_of_rows
+from .vectors import Vectors
+
+METHODS = ("chebyshev", "krylov")
+_FEW = 12  # norm of the exponent up to which the bounds of the spectrum cost more than they save
+_PASSES = {"chebyshev": 5, "krylov": 9}  # over vectors for each product, in addition to the product itself
+
+
+class Choice(NamedTuple):
+    """A method, and why."""
+
+    method: str
+    reason: str
+    interval: tuple[float, float] | None  #: of the series
+    products: int  #: that the choice took
+    hermitian: bool
+
+    @property
+    def vectors(self) -> int:
+        """The number of vectors that the method keeps."""
+        return 0 if self.method == "chebyshev" else krylov.MOST + 1
+
+    def states(
+        self, v: Vectors, a: Any, x: Any, times: list[float], factor: complex, tol: float,
+        done: Callable[[float, int], None],
+    ) -> Iterator[Any]:  # fmt: skip
+        """Yield the states at times that go away from 0."""
+        if self.interval is not None:
+            return chebyshev.states(v, a, x, times, chebyshev.Interval(*self.interval), factor, tol, done)
+        return krylov.states(v, a, x, times, self.hermitian, factor, tol, done)
+
+
+def chosen(
+    a: Any, v: Vectors, runs: list[list[float]], columns: int, factor: complex, hermitian: bool, method: str | None,
+    spectrum: Any, tol: float, dtype: np.dtype,
+) -> Choice:  # fmt: skip
+    """Choose a method for times of each sign; raise ValueError if it is not possible."""
+    if not hermitian:
+        if factor != 1:
+            raise ValueError("evolve: H is not Hermitian; for exp(A t) pass A with generator=True, such as A = -1j H")
+        if method == "chebyshev" or spectrum is not None:
+            raise ValueError("evolve: a Chebyshev series needs a Hermitian matrix, and real eigenvalues in spectrum=")
+        return Choice("krylov", "the matrix is not Hermitian", None, 1, False)
+    given = None if spectrum is None else _interval(spectrum)
+    if method == "krylov":
+        return Choice(method, "asked for", None, 1, True)
+    ends = [run[-1] for run in runs if run]
+    if given is None and method is None and norm_of_rows(a) * sum(map(abs, ends)) <= _FEW:
+        return Choice("krylov", "for so short a time, bounds of the spectrum would take most products", None, 1, True)
+    found, used = (given, 1) if given is not None else (bounds(a, v), 1 + min(STEPS, a.shape[0]))
+    if method is not None or given is not None:
+        return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True)
+    series = chebyshev.Interval(*found)
+    counts = {"chebyshev": sum(chebyshev.products(run, series, tol, factor != 1) for run in runs), "krylov": 0}
+    for run in runs:
+        whole = abs(run[-1]) * series.half if run else 0.0
+        counts["krylov"] += columns * _products_of_spaces(whole, tol, factor != 1)
+    outputs = sum(len(run) for run in runs)
+    row = a.nbytes / (a.shape[0] * dtype.itemsize) / columns + 2  # passes over a vector that a product takes
+    cost = {name: counts[name] * (row + _PASSES[name]) for name in METHODS}
+    cost["krylov"] = cost["krylov"] + counts["krylov"] * (row - 2) * (1 - 1 / columns)  # the matrix for each column
+    cost["krylov"] += columns * outputs * krylov.MOST * (1 if a._backend is CPU else 3)
+    best = min(METHODS, key=cost.__getitem__)
+    other = METHODS[1 - METHODS.index(best)]
+    reason = f"about {counts[best]} products, where {other} would need about {counts[other]}"
+    if counts[best] > counts[other]:
+        reason += ", each of which takes longer"
+    return Choice(best, reason, found if best == "chebyshev" else None, used, True)
+
+
+def _products_of_spaces(whole: float, tol: float, oscillating: bool) -> int:
+    """Return how many products Krylov spaces need, each of which reaches as far as a series of as many terms."""
+    if whole == 0:
+        return 0
+    reach = 9.0
+    while reach > 1e-3 and chebyshev.terms(reach, tol, oscillating) > krylov.MOST:
+        reach /= 1.25
+    spaces = int(np.ceil(whole / reach))
+    return spaces * krylov.MOST if spaces > 1 else chebyshev.terms(whole, tol, oscillating)
+
+
+def _interval(spectrum: Any) -> tuple[float, float]:
+    """Return a given interval."""
+    ends = np.asarray(spectrum)
+    if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not np.isfinite(ends).all() or ends[0] > ends[1]:
+        raise ValueError(f"evolve: spectrum={spectrum!r}, expected the two ends of an interval")
+    return float(ends[0]), float(ends[1])

@@ -1,0 +1,123 @@
+"""Exponentials of matrices in Krylov spaces: by the Lanczos process if they are Hermitian, otherwise by Arnoldi's.
+
+Y. Saad, *Analysis of some Krylov subspace approximations to the matrix exponential operator*, SIAM J. Numer. Anal. 29
+(1992), 209-228.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.linalg import expm
+
+from .bounds import scale_of
+from .lanczos import Krylov, Process
+from .vectors import Vectors
+
+MOST = 30  #: vectors of a space
+_FIRST, _EVERY = 4, 4  # numbers of vectors after which the error is estimated
+_POINTS = 64  # of the time at which the error is estimated
+_SMALLEST = 1e-12  # of the remaining time: a shorter step means that the iteration stagnates
+
+
+def _within(space: Krylov, factor: complex, length: float, rate: float) -> float:
+    """Return the longest step, up to `length`, whose error is at most `rate` times its length, relative to the vector.
+
+    The error of exp(factor s A) in the space is the integral of rest |(exp(factor s H))_m1| over s, times the largest
+    growth of a vector, which is 1 for a Hermitian matrix and imaginary factor, and is estimated from H otherwise.
+    """
+    if space.rest == 0:
+        return length
+    width = float(np.linalg.norm(space.small, 2)) + space.rest
+    reach = min(length, 4 * len(space.basis) / width)
+    while reach > _SMALLEST * length:
+        step = reach / _POINTS
+        once, column = expm(factor * step * space.small), np.eye(len(space.basis), 1, dtype=complex)[:, 0]
+        error, growth, points = 0.0, 1.0, 0
+        while points < _POINTS:
+            before, column = abs(column[-1]), once @ column
+            growth = max(growth, float(np.linalg.norm(column)))
+            error += space.rest * max(before, abs(column[-1])) * step * growth
+            if not error <= rate * (points + 1) * step:
+                break
+            points += 1
+        if points > 0:
+            return points * step
+        reach = step  # in finer steps
+    return 0.0
+
+
+def states(
+    v: Vectors, A: Any, x: Any, times: Sequence[float], hermitian: bool, factor: complex, tol: float,
+    done: Callable[[float, int], None],
+) -> Iterator[Any]:  # fmt: skip
+    """Yield the states at times that go away from 0; each is valid until the next one is computed.
+
+    Columns of a block are vectors of their own spaces. ``done(time, products)`` is called after each space.
+    """
+    if x.ndim == 2:
+        columns = [_of_vector(v, A, column, times, hermitian, factor, tol, done) for column in v.columns(x)]
+        y = v.empty(x.shape, x.dtype)
+        for _ in times:
+            for column, to in zip(columns, v.columns(y), strict=True):
+                v.assign(next(column), to)
+            yield y
+    else:
+        yield from _of_vector(v, A, x, times, hermitian, factor, tol, done)
+
+
+def _of_vector(
+    v: Vectors, A: Any, x: Any, times: Sequence[float], hermitian: bool, factor: complex, tol: float,
+    done: Callable[[float, int], None],
+) -> Iterator[Any]:  # fmt: skip
+    """Yield the states of a vector."""
+    end, t, i, dtype, scale = times[-1] if times else 0.0, 0.0, 0, x.dtype, scale_of(A)
+    direction = np.sign(end) or 1.0
+    rate = tol / abs(end) if end else tol
+    while i < len(times):
+        while i < len(times) and times[i] == t:
+            yield x
+            i += 1
+        if i == len(times):
+            return
+        left = abs(end - t)
+        process = Process(v, A, x, hermitian, scale, dtype)
+        step = left
+        while process.rest > 0:
+            process.step()
+            m = len(process.basis)
+            if m == MOST or (m >= _FIRST and m % _EVERY == 0) or process.rest == 0:
+                step = _within(process.result(), factor * direction, left, rate)
+                if step >= left or m == MOST:
+                    break
+        if not step > _SMALLEST * left:
+            raise np.linalg.LinAlgError(
+                f"evolve: in a Krylov space of {MOST} vectors, no step from t = {t:g} on keeps tol={tol:g}"
+            )
+        until = end if step >= left else t + direction * step
+        inside = [time for time in times[i:] if abs(time) <= abs(until)]
+        targets = inside if inside and inside[-1] == until else [*inside, until]
+        found = _at(v, process, factor, [time - t for time in targets], dtype)
+        done(until, len(process.basis))
+        for state in found[: len(inside)]:
+            yield state
+            i += 1
+        x, t = found[-1], until
+
+
+def _at(v: Vectors, process: Process, factor: complex, lengths: list[float], dtype: np.dtype) -> list[Any]:
+    """Return the states after these lengths of time."""
+    if not process.basis:  # a vector of zeros
+        x = v.empty(process._next.shape, dtype)
+        v.combine(0.0, process._next, 0.0, x)
+        return [x] * len(lengths)
+    space = process.result()
+    if process.hermitian:
+        values, vectors = np.linalg.eigh(space.small)
+        inner = (np.exp(factor * np.outer(lengths, values)) * vectors[0].conj()) @ vectors.T
+    else:
+        inner = np.array([expm(factor * s * space.small)[:, 0] for s in lengths])
+    inner = space.size * inner
+    return v.sums(inner if dtype.kind == "c" else inner.real, space.basis, dtype)

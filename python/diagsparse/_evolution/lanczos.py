@@ -1,0 +1,75 @@
+"""Orthonormal bases of Krylov spaces, in which a matrix is small: by Lanczos, and by Arnoldi."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .vectors import Vectors
+
+_INVARIANT = 10  # times eps, relative to the matrix: a part that is left of a product, and counts as zero
+
+
+class Krylov(NamedTuple):
+    """An orthonormal basis of a Krylov space, and the matrix in it."""
+
+    basis: list[Any]  #: the vectors, of which the first is that of the space
+    small: np.ndarray  #: V^H A V, square
+    rest: float  #: the norm of what A adds to the space; 0 if the space is invariant
+    size: float  #: the norm of the first vector before it was scaled
+
+
+class Process:
+    """Builds the basis of a Krylov space, one vector at a time.
+
+    `scale` is about the size of the matrix, so that no square of an element of a product overflows or vanishes.
+    """
+
+    def __init__(self, v: Vectors, A: Any, start: Any, hermitian: bool, scale: float, dtype: np.dtype) -> None:
+        self.v, self.A, self.hermitian, self.scale, self.dtype = v, A, hermitian, scale, np.dtype(dtype)
+        self.size = v.norm(start)
+        self.basis: list[Any] = []
+        self.columns: list[np.ndarray] = []  # of V^H A V, with the element below the last row
+        self.rest, self._next = 1.0, start
+        if not self.size > 0 or not np.isfinite(self.size):
+            self.rest = 0.0
+
+    def step(self) -> None:
+        """Add a vector."""
+        v, j = self.v, len(self.basis)
+        q = v.empty(self._next.shape, self.dtype)
+        v.combine(1 / (self.rest if j else self.size), self._next, 0.0, q)
+        self.basis.append(q)
+        w = v.empty(q.shape, self.dtype)
+        v.multiply(self.A, q, w, 1 / self.scale)
+        column = np.zeros(j + 2, complex)
+        if self.hermitian:  # w is orthogonal to all vectors but the last two, up to rounding
+            if j:
+                column[j - 1] = self.columns[-1][j]
+                v.combine(-column[j - 1].real, self.basis[-2], 1.0, w)
+            column[j] = v.real_inner(q, w)
+            v.combine(-column[j].real, q, 1.0, w)
+        else:
+            for i, other in enumerate(self.basis):
+                column[i] = v.inner(other, w)
+                v.combine(-column[i] if self.dtype.kind == "c" else -column[i].real, other, 1.0, w)
+        rest, size = v.norm(w), float(np.linalg.norm(column))
+        self.rest = rest if rest > _INVARIANT * np.finfo(self.dtype).eps * size else 0.0
+        column[j + 1] = self.rest
+        self.columns.append(column)
+        self._next = w
+
+    def result(self) -> Krylov:
+        """Return what was built."""
+        m = len(self.basis)
+        small = np.zeros((m, m), complex)
+        for j, column in enumerate(self.columns):
+            small[: min(j + 2, m), j] = column[:m]
+        if self.hermitian:
+            small = (
+                np.diag(small.diagonal().real)
+                + np.diag(small.diagonal(-1).real, -1)
+                + np.diag(small.diagonal(-1).real, 1)
+            )
+        return Krylov(self.basis, self.scale * small, self.scale * self.rest, self.size)

@@ -163,6 +163,12 @@ class Mdia(Mirrored, OwnProducts):
     def result_nbytes(self, s: Summary, **options: int) -> int:
         return palettes.nbytes(s, _stored(s, options), self.nbytes(s, **options), options.get("palette"))
 
+    def smaller_copy_nbytes(self, s: Summary, **options: int) -> int:
+        if options.get("palette"):
+            return 0  # part of `from_csr_workspace`
+        result = self.result_nbytes(s, **options)
+        return result if result < self.nbytes(s, **options) else 0
+
     def what(self, s: Summary) -> tuple[str, str]:
         masks = f"masks of {display.counted(len(s.offsets), 'diagonal')}"
         return f"mdia_array: {masks} of a {s.shape[0]} x {s.shape[1]} matrix", ""

@@ -191,6 +191,22 @@ def test_rectangular_bands_that_interleave(apart, dtype):
             check_matmul(plan(out=C, alpha=-2, beta=3), left, right, format, alpha=-2, beta=3, c0=left @ right)
 
 
+@EACH_DIAGONAL
+@pytest.mark.parametrize("apart", [2, 3])
+def test_matrices_that_are_added_to_bands_that_interleave(format, apart):
+    """C has diagonals between those of A B, or those of another product do."""
+    rng = np.random.default_rng(apart)
+    offsets = range(-10 * apart, 10 * apart + 1, apart)
+    n = 3000
+    a, b, c = (
+        sp.csr_array(sp.diags_array([rng.uniform(size=n)] * len(ks), offsets=list(ks), shape=(n, n)))
+        for ks in (offsets, offsets, [-5, -1, 0, 1, 4])
+    )
+    A, B, C = (ds.array(x, format, device="cuda") for x in (a, b, c))
+    for kernel in (None, "band"):
+        check_matmul(ds.matmul(A, B, C, beta=3, kernel=kernel), a, b, format, beta=3, c0=c)
+
+
 @pytest.mark.parametrize("columns", [40, 3000, 300_000, 4_000_000])
 @pytest.mark.parametrize("inner", [3, 100, 1500])
 def test_columns_of_csr_products_near_and_far(columns, inner):

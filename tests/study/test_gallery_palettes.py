@@ -19,6 +19,7 @@ OPERATORS = {
     "bosons": lambda **as_: gallery.bose_hubbard(9, **as_),
     "four levels": lambda **as_: gallery.bose_hubbard(7, levels=4, periodic=True, potential=LOCAL[:7], **as_),
     "not a number": lambda **as_: gallery.heisenberg(13, couplings=(np.nan, 1, 1), **as_),
+    "zeros after rounding": lambda **as_: gallery.bose_hubbard(11, hopping=1e-60, dtype="float32", **as_),
     "small": lambda **as_: gallery.heisenberg(4, **as_),
     "one state": lambda **as_: gallery.heisenberg(0, **as_),
     "nothing to save": lambda **as_: gallery.pauli_sum(["XZZZZZZZX"], [1], **as_),

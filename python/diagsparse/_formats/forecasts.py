@@ -34,6 +34,13 @@ class Forecasts:
         """Return the bytes of a matrix with these values; `nbytes` is an upper bound of them."""
         return self.nbytes(s, **options)
 
+    def smaller_copy_nbytes(self, s: Summary, **options: int) -> int:
+        """Return the bytes of the result if the conversion builds a larger matrix first, and holds both; otherwise 0.
+
+        They depend on the values, so only forecasts and limits of the user count them.
+        """
+        return 0
+
     def forecast_of_copy(self, a: SparseArray, s: Summary) -> int:
         """Return the bytes of a copy of this transposed view in its own format and dtype."""
         return self.result_nbytes(s, **self.own_layout(a))
@@ -68,7 +75,8 @@ class Forecasts:
 
     def peak_from_scipy(self, a: Any, ours: SparseArray, s: Summary) -> int:
         """Return the bytes needed to build this from a SciPy array, not dia; `ours` is that array as csr."""
-        converting = self.nbytes(s) + self.workspace(s, ours) + self.unshared_nbytes(a, ours)
+        converting = self.nbytes(s) + self.workspace(s, ours) + self.smaller_copy_nbytes(s)
+        converting += self.unshared_nbytes(a, ours)
         return max(FORMATS[COMMON].peak_from_scipy(a, ours, s), converting)
 
     def unshared_nbytes(self, a: Any, csr: SparseArray) -> int:
@@ -89,7 +97,7 @@ class Forecasts:
         if max_bytes is None and self.bound(s, **options) < memory.SMALL:
             return
         temporary = temporary if a is None else self.workspace(s, a, **options)
-        temporary += 0 if max_bytes is None else held
+        temporary += 0 if max_bytes is None else held + self.smaller_copy_nbytes(s, **options)
         nbytes = self.nbytes(s, **options) + temporary
         if not memory.fits(nbytes, max_bytes, backend):
             memory.require(nbytes, max_bytes, *self.what(s), backend, temporary)

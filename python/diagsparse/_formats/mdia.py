@@ -163,6 +163,12 @@ class Mdia(Mirrored, OwnProducts):
     def result_nbytes(self, s: Summary, **options: int) -> int:
         return palettes.nbytes(s, _stored(s, options), self.nbytes(s, **options), options.get("palette"))
 
+    def smaller_copy_nbytes(self, s: Summary, **options: int) -> int:
+        if options.get("palette"):
+            return 0  # part of `from_csr_workspace`
+        result = self.result_nbytes(s, **options)
+        return result if result < self.nbytes(s, **options) else 0
+
     def what(self, s: Summary) -> tuple[str, str]:
         masks = f"masks of {display.counted(len(s.offsets), 'diagonal')}"
         return f"mdia_array: {masks} of a {s.shape[0]} x {s.shape[1]} matrix", ""
@@ -194,12 +200,11 @@ class mdia_array(SparseArray):
     ----------
     arg : sparse matrix (ours, SciPy's or CuPy's), dense 2-D array, shape (m, n), or component arrays
         The component arrays are ``(values, offsets, mask, block_indptr[, mirrored, table_indptr, codes])``: offsets of
-        shape (D,),
-        ascending; mask of shape (ceil(m / 32), D), uint32, where bit i (0 is the lowest) of ``mask[b, d]`` represents
-        the element in row ``32 b + i`` and column ``32 b + i + offsets[d]``; block_indptr of shape (ceil(m / 32) + 1,),
-        the start of the values of each block; values of shape (nnz,), block by block, and within a block diagonal by
-        diagonal and row by row; mirrored of shape (1,), uint8, for symmetric (1) or Hermitian (2) storage; table_indptr
-        and codes of a palette, see Notes. Values are shared, the other arrays are copied.
+        shape (D,), ascending; mask of shape (ceil(m / 32), D), uint32, where bit i (0 is the lowest) of ``mask[b, d]``
+        represents the element in row ``32 b + i`` and column ``32 b + i + offsets[d]``; block_indptr of shape
+        (ceil(m / 32) + 1,), the start of the values of each block; values of shape (nnz,), block by block, and within a
+        block diagonal by diagonal and row by row; mirrored of shape (1,), uint8, for symmetric (1) or Hermitian (2)
+        storage; table_indptr and codes of a palette, see Notes. Values are shared, the other arrays are copied.
     shape, dtype, copy, device, max_bytes
         As for `dia_array`; `shape` is required with component arrays.
     symmetry : {None, "symmetric", "hermitian"}, optional
@@ -256,7 +261,7 @@ class mdia_array(SparseArray):
         """The stored values, not copied; writing to them changes the matrix.
 
         With a palette, they are a copy, which is read-only on the CPU. An assignment ``A.values = new`` discards the
-        palette.
+        palette; earlier views, such as ``A.T``, keep the old values.
         """
         require_plain(self, "values")
         if not self._matrix.palette:

@@ -32,4 +32,5 @@ def nbytes(s: Summary, stored: np.ndarray, plain: int, wanted: int | None) -> in
     bits = _BITS[np.searchsorted(_COLORS, colors)]
     saved = s.itemsize * (elements - colors) - 4 * bits * -(-s.shape[0] // _ROWS)
     fewer = int(saved[(colors > 0) & (saved > 0)].sum()) - 8 * (len(elements) + 1)
-    return plain - fewer if fewer > (plain / 4 if wanted == _AUTOMATIC else 0) else plain
+    enough = 4 * fewer >= plain if wanted == _AUTOMATIC else fewer > 0
+    return plain - fewer if enough else plain

@@ -47,11 +47,12 @@ class PaletteDiagonals:
 
     def matrix(self) -> Any:
         """Return the matrix in mdia, with a palette wherever a conversion would choose one."""
-        diagonals = [_Colored(offset, self.grid, terms) for offset, terms in sorted(self.terms.items())]
+        colored = (_Colored(offset, self.grid, terms) for offset, terms in sorted(self.terms.items()))
+        diagonals = [d for d in colored if d.elements]
         blocks, elements = _blocks(self.rows.columns), sum(d.elements for d in diagonals)
         plain = self.dtype.itemsize * elements + (4 * blocks + 8) * len(diagonals) + 8 * (blocks + 1)
         saved = sum(d.saved for d in diagonals) - 8 * (len(diagonals) + 1)
-        if elements < _SMALL or saved < plain / 4:
+        if elements < _SMALL or 4 * saved < plain:
             return self._expanded().matrix()
         from .._formats.mdia import mdia_array  # imported here, so that the gallery works without the compiled core
 
@@ -128,7 +129,8 @@ def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
     If there are too many for a table, the first array has too many as well.
     """
-    words = values.view(np.dtype(f"u{min(values.itemsize, 8)}")).reshape(len(values), -1)
+    of_each = max(1, values.itemsize // 8)  # words
+    words = values.view(np.dtype(f"u{values.itemsize // of_each}")).reshape(len(values), of_each)
     colors, codes = np.zeros((1, 0), words.dtype), np.zeros(len(values), np.intp)
     for word in words.T:
         own = np.unique(word)

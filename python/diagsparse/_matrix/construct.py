@@ -221,7 +221,9 @@ def peak_nbytes(format: Any, a: Any, converted: Any) -> int:
     if a.format != "dia":
         return format.peak_from_scipy(a, converted, s)
     first = format.for_diagonals()
-    return max(first.nbytes(s), 0 if first is format else format.nbytes(s) + format.workspace(s, converted))
+    if first is format:
+        return first.nbytes(s)
+    return max(first.nbytes(s), format.nbytes(s) + format.workspace(s, converted) + format.smaller_copy_nbytes(s))
 
 
 def _from_diagonals(format: Any, a: Any, dtype: np.dtype, max_bytes: int | None) -> Any:

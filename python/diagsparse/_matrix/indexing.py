@@ -96,7 +96,7 @@ def set(a: Any, which: Any, values: Any) -> None:
 def setdiag(a: Any, values: Any, k: int = 0) -> None:
     """Set diagonal `k` to a number, or its first elements to the given values, in place, as SciPy does.
 
-    If the complete diagonal is stored, its values are overwritten. Otherwise the matrix gets new component arrays,
+    If the complete diagonal is stored one by one, its values are overwritten. Otherwise the matrix gets new arrays,
     without packing, and existing views of it do not change.
 
     Raises

@@ -91,8 +91,9 @@ def forecast(operation: str, a: Any, b: Any = None, /, *, format: str | None = N
     if format == a.format:
         return Forecast(_nbytes(a, kind, s), 0)
     full = a._format.nbytes(s) if a._packed and a._format.family != kind.family else 0
-    without_palette = kind.nbytes(s) - kind.result_nbytes(s)
-    return Forecast(a._format.forecast_as(a, kind, s), full + without_palette + kind.workspace(s, a))
+    larger = kind.nbytes(s) - kind.result_nbytes(s)
+    workspace = full + larger + kind.smaller_copy_nbytes(s) + kind.workspace(s, a)
+    return Forecast(a._format.forecast_as(a, kind, s), workspace)
 
 
 def convert_nbytes(a: SparseArray, format: str) -> int:

@@ -13,7 +13,8 @@ namespace diagsparse {
 
 namespace {
 
-// The different values of one diagonal, in the order of their first elements; none if there are too many.
+// The different values of one diagonal, in the order of their first elements; none if there are too many. The memory is
+// proportional to their number, because matrices may have many diagonals with few elements each.
 template <class Bits>
 class Colors {
  public:
@@ -23,13 +24,11 @@ class Colors {
   void add(const Bits& value) {
     if (too_many || (!values.empty() && value == last_)) return;
     last_ = value;
-    if (slots_.empty()) slots_.resize(kSlots);
-    std::size_t slot = slot_of(value);
-    for (; slots_[slot] != 0; slot = (slot + 1) % kSlots) {
-      if (values[slots_[slot] - 1] == value) return;
-    }
+    if (2 * values.size() >= slots_.size()) grow();
+    std::uint16_t& slot = slot_of(value);
+    if (slot != 0) return;
     values.push_back(value);
-    slots_[slot] = static_cast<std::uint16_t>(values.size());
+    slot = static_cast<std::uint16_t>(values.size());
     too_many = static_cast<int64>(values.size()) > kMostColors;
     if (too_many) values = {}, slots_ = {};
   }
@@ -40,16 +39,22 @@ class Colors {
   }
 
  private:
-  static constexpr std::size_t kSlots = 1024;
-  static_assert(kSlots >= 2 * (kMostColors + 1));
-
-  static std::size_t slot_of(const Bits& value) {
+  // The slot of a value, or the free one for it.
+  std::uint16_t& slot_of(const Bits& value) {
     std::uint64_t words[2] = {};
     std::memcpy(words, &value, sizeof value);
-    return ((words[0] ^ std::rotl(words[1], 32)) * 0x9e3779b97f4a7c15U) >> 54;  // the upper 10 bits
+    const std::uint64_t hash = (words[0] ^ std::rotl(words[1], 32)) * 0x9e3779b97f4a7c15U;
+    const std::size_t last = slots_.size() - 1;
+    std::size_t slot = hash >> (64 - std::bit_width(last));  // the upper bits
+    while (slots_[slot] != 0 && !(values[slots_[slot] - 1] == value)) slot = (slot + 1) & last;
+    return slots_[slot];
+  }
+  void grow() {
+    slots_.assign(std::max<std::size_t>(16, 2 * slots_.size()), 0);
+    for (std::size_t k = 0; k < values.size(); ++k) slot_of(values[k]) = static_cast<std::uint16_t>(k + 1);
   }
   Bits last_{};                       // most values repeat the one before
-  std::vector<std::uint16_t> slots_;  // a hash table: 1 + the position of a value, or 0
+  std::vector<std::uint16_t> slots_;  // a hash table, at most half full: 1 + the position of a value, or 0
 };
 
 template <class Bits>

@@ -81,10 +81,13 @@ std::vector<int64> colors_on_diagonals(const Matrix& csr) {
 
 Matrix with_palette(const Matrix& m, Palette wanted) {
   if (wanted == Palette::never || has_palette(*m.structure)) return m;
-  if (m.values.size() == 0 || (wanted == Palette::automatic && m.values.size() < kSmall)) return m;
+  const int64 item = item_size(m.dtype), bytes_of_values = item * m.values.size();
+  const auto is_much = [&](int64 saved) { return 4 * saved >= m.nbytes(); };
+  if (bytes_of_values == 0) return m;
+  if (wanted == Palette::automatic && (m.values.size() < kSmall || !is_much(bytes_of_values))) return m;
   const auto& arrays = static_cast<const Indices&>(*m.structure);
   const Array& mask = arrays.at("mask");
-  const int64 item = item_size(m.dtype), blocks = mask.shape.rows;
+  const int64 blocks = mask.shape.rows;
   std::vector<DistinctValues> tables = distinct_values(m);
   std::vector<int64> table_indptr{0};
   std::vector<char> colors;
@@ -103,7 +106,7 @@ Matrix with_palette(const Matrix& m, Palette wanted) {
     }
     table_indptr.push_back(static_cast<int64>(colors.size()) / item);
   }
-  if (saved <= 0 || (wanted == Palette::automatic && saved < m.nbytes() / 4)) return m;
+  if (saved <= 0 || (wanted == Palette::automatic && !is_much(saved))) return m;
   const int64 in_tables = table_indptr.back();
   const Array codes = Array::zeros(DType::u32, {blocks, words});
   const Array codings = Array::empty(DType::i64, {2 * static_cast<int64>(tables.size())});

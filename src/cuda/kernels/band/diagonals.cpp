@@ -100,7 +100,11 @@ bool find_bands(const Plan& plan, Band& a, Band& b, Band& c) {
     of_b = diagonals_of(spans_of(layout_of(plan.b), plan.op_b));
     of_c = diagonals_of(layout_of(plan.c).spans);
   }
-  const int64 apart = std::max<int64>(1, common_distance(of_b, common_distance(of_a, cyclic ? plan.rows : 0)));
+  if (of_a.empty() || of_b.empty()) return false;
+  int64 apart = common_distance(of_b, common_distance(of_a, cyclic ? plan.rows : 0));
+  // C may have diagonals between those of the product, to which another matrix is added.
+  for (const auto& [k, diagonal] : of_c) apart = std::gcd(apart, k - of_a.front().first - of_b.front().first);
+  apart = std::max<int64>(1, apart);
   if (apart > kMostApart) return false;
   a = band_of(of_a, apart, cyclic);
   b = band_of(of_b, apart, cyclic);

@@ -11,6 +11,7 @@ from formats import decode
 from processes import python
 
 import diagsparse as ds
+from diagsparse._backends import memory
 
 SHAPE = 300, 333
 COLORS = {-299: 1, -70: 1, -33: 2, -1: 3, 0: 1, 1: 9, 31: 2, 32: 70, 64: 400, 100: 1, 332: 1}  # values of each diagonal
@@ -187,6 +188,18 @@ def test_where_the_palette_survives(device):
     B *= 3
     Q *= 3
     assert B.palette and same(B, Q)
+
+
+def test_sums_ask_for_the_memory_that_they_need(device, monkeypatch):
+    A, P = pair(painted(), device)
+    other, asked = ds.mdia_array(painted(seed=1), device=device, palette=True), []
+    monkeypatch.setattr(memory, "SMALL", 0)
+    monkeypatch.setattr(memory, "require_free", lambda nbytes, *_: asked.append(nbytes))
+    assert (A + 2 * A).palette and not asked
+    A + other  # both are expanded
+    assert asked[0] >= 2 * (A.nnz + other.nnz) * 8
+    asked.clear()
+    assert same(A + P, P + P) and asked[0] >= 3 * A.nnz * 8
 
 
 def test_operations_without_the_palette(device):

@@ -6,7 +6,9 @@ recommended layout are built five times more, on different pages, and timed agai
 The time of the recommendation is reported as well, in products with csr.
 
 The matrices are those of the gallery in sizes within and beyond the caches, and the files in the folder
-DIAGSPARSE_MATRICES. With --quick, the matrices are small.
+DIAGSPARSE_MATRICES. Families of matrices with 200,000 rows follow, for which products are timed in two ways: one after
+another, as in a solver (`reuse=True`), and with other data in between (`reuse=False`). Their layouts are also ranked by
+costs that were fitted without the family. With --quick, the matrices are small.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ from .. import prepare
 from ..experiment import Experiment, NamedRow, kernel_of
 from ..pictures import BLUE, GREY, label, new_figure
 from ..tables import Columns, Row, Tables, table, time
+from . import advice_fit
+from .advice_families import families
 from .advice_matrices import matrices
 
 _WORST = 5  # number of rows in the table of the worst recommendations
@@ -45,32 +49,39 @@ _PRODUCTS = 1_000_000  # large enough that conversions are irrelevant
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
-    """Yield both products of every matrix.
+    """Yield both products of every matrix, and products with vectors of the families, with `reuse` and without.
 
     A row contains ``recommended`` and ``best`` (names of layouts), ``ratio`` (the seconds of the best one divided by
     those of the recommended one, at most 1), ``cost`` (of the recommendation, in products with csr) and
     ``advice_seconds``, ``reason``, ``times`` (layout: seconds of a product) and ``model`` (layout: predicted seconds).
+    Products with vectors also have what costs can be fitted to: the ``counts`` and the ``traversals`` of their layouts,
+    the number of ``threads`` and a ``family``.
     """
     build = lru_cache(maxsize=1)(lambda make: measure.csr32(make()))
     for name, make in matrices(where is not CPU, quick):
         for op, title in TITLES.items():
-            yield f"{name}, {title}", partial(_run, build, make, op, quick)
+            yield f"{name}, {title}", partial(_run, build, make, "", op, True, quick)
+    for family, name, make in families(quick):
+        for reuse, how in ((True, "one after another"), (False, "other data in between")):
+            yield f"{name}, {how}", partial(_run, build, make, family, "matvec", reuse, quick)
 
 
 def _run(
-    build: Callable[[Any], Any], make: Callable[[], Any], op: str, quick: bool, where: Backend
+    build: Callable[[Any], Any], make: Callable[[], Any], family: str, op: str, reuse: bool, quick: bool, where: Backend
 ) -> dict[str, Any]:  # fmt: skip
     host = build(make)
     csr = array(host, "csr", device=where.name)
-    row = {"op": op, "shape": list(csr.shape), "nnz": csr.nnz, "dtype": str(csr.dtype), "times": {}, "failed": {},
-           "columns": {}}  # fmt: skip
+    on = machine(where, reuse)
+    row = {"family": family, "op": op, "reuse": reuse, "threads": on.threads, "shape": list(csr.shape), "nnz": csr.nnz,
+           "dtype": str(csr.dtype), "times": {}, "failed": {}, "columns": {}}  # fmt: skip
     if op == "matmul" and (csr.shape[0] != csr.shape[1] or _useful(host) > _MOST):
         return row
-    advice = recommend(csr, op, products=_PRODUCTS)
-    layouts = {one.name: one for one in (*advice.candidates, *_every(csr, op))}
+    advice = recommend(csr, op, products=_PRODUCTS, reuse=reuse)
+    candidates = Candidates(csr, on, op)
+    layouts = {one.name: one for one in (*advice.candidates, *candidates.layouts(list(FORMATS), requested=True))}
     budget = 0.005 if quick else 0.02
     calls, failed = _calls(list(layouts.values()), csr, op, where)
-    times = _times(calls, where, budget)
+    times = _times(calls, where, budget, reuse)
     best, chosen = min(times, key=lambda name: times[name]), advice.best.name
     if chosen not in times:
         raise ArithmeticError(f"{chosen} was recommended, but {failed[chosen]}")
@@ -79,9 +90,16 @@ def _run(
     calls.clear()  # frees the matrices
     # All are built at the same time on different pages, because the placement of pages affects the use of caches.
     again = [_calls(list(finals.values()), csr, op, where)[0] for _ in range(1 if quick else 5)]
-    measured = [_times(one, where, budget) for one in again if set(one) == set(finals)]  # those that fit in memory
+    measured = [
+        _times(one, where, budget, reuse) for one in again if set(one) == set(finals)
+    ]  # those that fit in memory
     final = {name: median(one[name] for one in measured or [times]) for name in finals}
     took, product = _cost(host, op, where), times["csr"]
+    if op == "matvec":
+        row |= {"counts": list(candidates.statistics.counts), "traversals": {
+            name: {"format": one.format, "options": list(one.layout),
+                   "traversal": list(candidates.traversal(one.format, one.layout))}
+            for name, one in layouts.items() if name in times}}  # fmt: skip
     return row | {
         "recommended": chosen, "best": best,
         "ratio": min(1.0, final[best] / final[chosen]), "cost": took / product, "advice_seconds": took,
@@ -93,14 +111,6 @@ def _run(
 def _useful(csr: Any) -> int:
     """Return the number of multiply-adds of A A."""
     return int(np.diff(csr.indptr)[csr.indices].sum()) if csr.shape[0] == csr.shape[1] else 0
-
-
-def _every(csr: Any, op: str) -> Iterator[Candidate]:
-    """Yield every format with its default options, including those that the recommendation skipped."""
-    candidates = Candidates(csr, machine(csr._backend), op)
-    for format in FORMATS:
-        if not (candidates.why_not(format) or candidates.too_large(format)):
-            yield candidates.candidate(format)
 
 
 def _calls(
@@ -118,9 +128,9 @@ def _calls(
     return calls, failed
 
 
-def _times(calls: dict[str, Callable[[], Any]], where: Backend, budget: float) -> dict[str, float]:
+def _times(calls: dict[str, Callable[[], Any]], where: Backend, budget: float, reuse: bool) -> dict[str, float]:
     """Return the seconds of each call, timed alternately."""
-    timed = gpu_clock.time_all(calls, where, budget=budget * len(calls), samples=9)
+    timed = gpu_clock.time_all(calls, where, budget=budget * len(calls), samples=9, reuse=reuse)
     return {name: one.median for name, one in timed.items()}
 
 
@@ -154,9 +164,10 @@ def _judged(report: Row) -> list[Row]:
 
 def _tables(report: Row) -> Tables:
     first: Columns = {"matrix": lambda row: row["name"].rpartition(", ")[0]}
+    yield from _tables_of_families(report, first)
     speed = {"of its speed": "{ratio:.2f}"}
     for op, title in TITLES.items():
-        rows = [row for row in _judged(report) if row["op"] == op]
+        rows = [row for row in _judged(report) if row["op"] == op and not row.get("family")]
         yield f"{title}: {summary(rows)}", table(rows, {
             **first, "nonzeros": "{nnz:,}", "recommended": "{recommended}", "best": "{best}", **speed,
             "model / measured": lambda row: _predicted(row, row["recommended"]), "cost": "{cost:.1f}",
@@ -165,6 +176,28 @@ def _tables(report: Row) -> Tables:
             **first, **speed, "reason": "{reason}",
             "the best: model / measured": lambda row: f"{row['best']}: {_predicted(row, row['best'])}",
         })  # fmt: skip
+
+
+def _tables_of_families(report: Row, first: Columns) -> Tables:
+    for reuse, how in ((True, "products one after another"), (False, "other data between two products")):
+        rows = [row for row in _judged(report) if row.get("family") and row["reuse"] == reuse]
+        if not rows:
+            continue
+        left_out = [row["left_out"] for row in rows]
+        unseen = f"by costs fitted without the family, {geometric_mean(left_out):.3f}, {min(left_out):.2f} at least"
+        yield f"Families, {how}: {summary(rows)}; {unseen}", table(rows, {
+            **first, "family": "{family}", "nonzeros": "{nnz:,}", "recommended": "{recommended}", "best": "{best}",
+            "of its speed": "{ratio:.2f}", "fitted without": "{left_out:.2f}",
+            "model / measured": lambda row: _predicted(row, row["recommended"]), "cost": "{cost:.1f}",
+        })  # fmt: skip
+
+
+def _add_left_out(report: Row) -> None:
+    """Add to the rows of families ``left_out``, the ratio with costs that were fitted without the family."""
+    ratios = advice_fit.ratios_left_out(list(advice_fit.products(report)))
+    for row in report["rows"]:
+        if row.get("family") and "ratio" in row:
+            row["left_out"] = min(1.0, ratios[row["name"]])
 
 
 def _predicted(row: Row, layout: str) -> str:
@@ -192,4 +225,4 @@ def _draw(report: Row) -> Any:
     return figure
 
 
-ADVICE = Experiment("advice", __doc__, _rows, _tables, _draw)
+ADVICE = Experiment("advice", __doc__, _rows, _tables, _draw, add=_add_left_out)

@@ -43,6 +43,7 @@ def recommend(
     *,
     device: str | None = None,
     products: int = _PRODUCTS,
+    reuse: bool = True,
     formats: Sequence[str] | None = None,
     tune: bool = False,
     narrow: bool = False,
@@ -57,6 +58,7 @@ def recommend(
     *,
     device: str | None = None,
     products: int = _PRODUCTS,
+    reuse: bool = True,
     formats: Sequence[str] | None = None,
     tune: bool = False,
     narrow: bool = False,
@@ -76,6 +78,10 @@ def recommend(
         The device on which the products will run, or the systems are solved, by default that of A.
     products : int
         The number of products that will be computed. The conversion has to be worth it within this number.
+    reuse : bool
+        Whether the products follow each other directly, as in an iterative solver, so that a matrix which fits in the
+        caches stays there. False: the program reads other data between two products, so that each product reads A, x
+        and y from memory.
     formats : list of str, optional
         The formats to consider, or the name of one, by default all of `diagsparse.formats()`. If none of them is
         faster, the matrix should stay as it is.
@@ -141,8 +147,8 @@ def recommend(
     'multigrid'
     """
     if op == "solve":
-        options = {"products": products != _PRODUCTS, "formats": formats is not None, "tune": tune, "narrow": narrow,
-                   "reorder": reorder, "max_bytes": max_bytes is not None}  # fmt: skip
+        options = {"products": products != _PRODUCTS, "reuse": not reuse, "formats": formats is not None, "tune": tune,
+                   "narrow": narrow, "reorder": reorder, "max_bytes": max_bytes is not None}  # fmt: skip
         if given_options := [name for name, given in options.items() if given]:
             raise ValueError(f'recommend: {", ".join(given_options)}: only for products, not for op="solve"')
         A = A if isinstance(A, Batch) else given_matrix(A, "recommend")
@@ -162,7 +168,7 @@ def recommend(
     if reorder and where is not CPU:
         raise ValueError(f"recommend: reorder=True is available on the cpu only, got device {where.name}")
     csr = as_csr(given, where, "recommend")
-    candidates = Candidates(csr, machine(where), op, seconds_to_csr=seconds_to_csr(given, csr, given is not A))
+    candidates = Candidates(csr, machine(where, reuse), op, seconds_to_csr=seconds_to_csr(given, csr, given is not A))
     current, requested = candidates.current(A, given), formats is not None
     default = current if is_sparse(A) else None  # a dense array cannot keep its layout
     layouts = [*candidates.layouts(names, requested)]
@@ -179,7 +185,7 @@ def recommend(
         ranked = ranked_layouts(measured, current if default else None, count)
     best, all_fit = ranked[0], requested or not left_out
     return Recommendation(
-        shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, device=where.name,
+        shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, reuse=reuse, device=where.name,
         threads=candidates.machine.threads, current=current, candidates=ranked,
         reason=reason(ranked, current, count, all_fit, requested),
         hints=[] if narrow or best.order else variants.hints(candidates, best), left_out=left_out, _csr=csr,

@@ -18,12 +18,12 @@ from .._matrix.operands import as_matrix, require_type
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .candidate import Candidate
+from .costs import Traversal
 from .machine import Machine
 from .models import MODELS
 from .squares import Squares
 from .statistics import Statistics
 
-_REQUIRED = 0.95  # fraction of the best time; formats that would not reach it even without padding are skipped
 _MOST = 8  # layouts with more than this many times the bytes of csr are skipped
 _SCIPY = 5e-6  # seconds of a SciPy call, in addition to those of a call of this library
 _RELATIVE_TO_CSR = {"csr": 1.0, "dia": 1.0, "bsr": 1.0, "csc": 1.5, "coo": 2.0}  # time relative to csr on one thread
@@ -94,10 +94,13 @@ class Candidates:
         """Yield the layouts of these formats; unless `requested`, only those that may be among the fastest."""
         best = self.base.seconds
         for format, model in MODELS.items():
-            if format not in formats or self.why_not(format) or not (requested or self._may_be_fastest(format, best)):
+            if format not in formats or not (requested or self._may_be_fastest(format, best)) or self.why_not(format):
                 continue
             limit = self.base.seconds if requested else best
             plain = self.op == "matmul"  # options are for products with vectors: A A is computed unpacked
+            if format == COMMON:
+                yield self.base
+                continue
             for layout in [self.candidate(format)] if plain else model.layouts(self, limit):
                 if layout.nbytes <= self._most:
                     best = min(best, layout.seconds)
@@ -129,15 +132,19 @@ class Candidates:
     def _may_be_fastest(self, format: str, best: float) -> bool:
         """Return whether a format may be as fast as the best one so far, whose product takes `best` seconds."""
         model, statistics = MODELS[format], self.statistics
-        if self.op == "matmul" or model.bytes_known:
+        if self.op == "matmul" or format == COMMON:
             return True
-        at_best = self.machine.seconds(model.cost(self.machine.backend, {}), statistics.counts, statistics.at_best)
-        return at_best < _REQUIRED * best
+        least = model.least_cost(self.machine.backend), statistics.counts, model.at_best(statistics)
+        return self.machine.seconds(*least) < model.required * best
+
+    def traversal(self, format: str, options: dict[str, Any]) -> Traversal:
+        """Return the counts of a product in a layout."""
+        return MODELS[format].traversal(self.statistics, self._summary, options)
 
     def candidate(self, format: str, **options: Any) -> Candidate:
         """Return a layout, with the cost of a product in it."""
         model, statistics = MODELS[format], self.statistics
-        cost, traversal = model.cost(self.machine.backend, options), model.traversal(statistics, self._summary, options)
+        cost, traversal = model.cost(self.machine.backend, options), self.traversal(format, options)
         positions = (self.csr.nnz + traversal.positions) / 2
         convert = self.seconds_to_csr + 1e-9 * cost.convert * positions + _DIAGONAL * traversal.converted
         if self.op == "matvec":
@@ -147,8 +154,8 @@ class Candidates:
             seconds, result_nbytes = model.square(self.squares) or self.squares.as_csr()
             moved = 2 * traversal.nbytes + result_nbytes
         return Candidate(
-            format, options, traversal.nbytes, moved, seconds, convert, self.dtype, narrow=self._narrow,
-            statistics=statistics,
+            format, options, traversal.nbytes, moved, seconds, convert, self.dtype, traversal.positions,
+            narrow=self._narrow, statistics=statistics,
         )  # fmt: skip
 
 

@@ -12,4 +12,4 @@ from .rows import ROWS
 
 __all__ = ["MODELS", "Model"]
 
-MODELS: dict[str, Model] = {one.format: one for one in (*MASKED_DIAGONALS, *DIAGONALS, *QUASI_BANDS, *BLOCKS, *ROWS)}
+MODELS: dict[str, Model] = {one.format: one for one in (*DIAGONALS, *MASKED_DIAGONALS, *QUASI_BANDS, *BLOCKS, *ROWS)}

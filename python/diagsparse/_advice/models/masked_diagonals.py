@@ -22,6 +22,11 @@ _SQUARE = Prices(Price(0.72, 0.0, row=2.0, pair=5.2), Price(0.003, 0.006, pair=0
 class MaskedDiagonals(DiagonalModel):
     """Diagonals with masks. The masks are the extra items."""
 
+    def at_best(self, statistics: Statistics) -> Traversal:
+        """Return the counts if a palette contains all values."""
+        masks = statistics.csr.nnz * statistics.sample.masks
+        return Traversal(round(4 * masks), float(statistics.csr.nnz), masks)
+
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
         nnz, nbytes = statistics.csr.nnz, self.forecast(s, FORMATS[self.format].checked_options(options))
@@ -59,11 +64,11 @@ MASKED_DIAGONALS = (
     MaskedDiagonals(
         "mdia",
         {
-            "": Cost(0.34, 0.0, 6.8, step=5.0, single=0.53, complex=4.0, convert=2.2),
+            "": Cost(0.99, 0, extra=6.6, step=5.1, single=0.53, complex=4, convert=2.2),
             "symmetry": Cost(1.36, 0.0, 7.0, step=5.0, single=0.5, complex=7.0, rows_each=_SERIAL, convert=3.5),
         },
         {
-            "": Cost(0, 1.0e-3, 0.05, step=40, bytes=0.8, single=0.9, convert=0.2),
+            "": Cost(0, 0.00081, extra=0.0046, step=40, bytes=1.5, single=0.9, convert=0.2),
             "symmetry": Cost(0, 1.2e-3, 0.03, step=60, bytes=1.45, single=0.9, convert=0.3),
         },
     ),

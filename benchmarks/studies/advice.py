@@ -7,8 +7,9 @@ The time of the recommendation is reported as well, in products with csr.
 
 The matrices are those of the gallery in sizes within and beyond the caches, and the files in the folder
 DIAGSPARSE_MATRICES. Families of matrices with 200,000 rows follow, for which products are timed in two ways: one after
-another, as in a solver (`reuse=True`), and with other data in between (`reuse=False`). Their layouts are also ranked by
-costs that were fitted without the family. With --quick, the matrices are small.
+another, as in a solver (`reuse=True`), and with other data in between (`reuse=False`), on a CPU with 1, 2 and all
+threads. Their layouts are also ranked by costs that were fitted without the family. With --quick, the matrices are
+small.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from diagsparse import measure
+from diagsparse import get_num_threads, measure
 from diagsparse._advice.candidate import Candidate
 from diagsparse._advice.candidates import Candidates
 from diagsparse._advice.machine import machine
@@ -42,6 +43,7 @@ from . import advice_fit
 from .advice_families import families
 from .advice_matrices import matrices
 
+HOW = {True: "one after another", False: "other data in between"}  #: products with vectors, by `reuse`
 _WORST = 5  # number of rows in the table of the worst recommendations
 _MOST = 50_000_000  # largest number of multiply-adds of A A
 _PRODUCTS = 1_000_000  # large enough that conversions are irrelevant
@@ -62,8 +64,24 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
         for op, title in TITLES.items():
             yield f"{name}, {title}", partial(_run, build, make, "", op, True, quick)
     for family, name, make in families(quick):
-        for reuse, how in ((True, "one after another"), (False, "other data in between")):
-            yield f"{name}, {how}", partial(_run, build, make, family, "matvec", reuse, quick)
+        for threads in _thread_counts(where):
+            for reuse, how in HOW.items():
+                run = partial(_run, build, make, family, "matvec", reuse, quick)
+                yield f"{name}, {words(threads)}{how}", partial(_with_threads, threads, run)
+
+
+def _thread_counts(where: Backend) -> list[int]:
+    return sorted({1, min(2, get_num_threads()), get_num_threads()}) if where is CPU else [0]
+
+
+def words(threads: int) -> str:
+    """Return the number of threads for the name of a row."""
+    return f"{threads} thread{'s' * (threads > 1)}, " if threads else ""
+
+
+def _with_threads(threads: int, run: Callable[[Backend], Row], where: Backend) -> Row:
+    with measure.using_threads(threads or get_num_threads()):
+        return run(where)
 
 
 def _run(
@@ -129,9 +147,9 @@ def _calls(
 
 
 def _times(calls: dict[str, Callable[[], Any]], where: Backend, budget: float, reuse: bool) -> dict[str, float]:
-    """Return the seconds of each call, timed alternately."""
+    """Return the seconds of each call, timed alternately; on a CPU the least, as other work only adds to it."""
     timed = gpu_clock.time_all(calls, where, budget=budget * len(calls), samples=9, reuse=reuse)
-    return {name: one.median for name, one in timed.items()}
+    return {name: one.best if where is CPU else one.median for name, one in timed.items()}
 
 
 def _cost(host: Any, op: str, where: Backend) -> float:
@@ -164,7 +182,7 @@ def _judged(report: Row) -> list[Row]:
 
 def _tables(report: Row) -> Tables:
     first: Columns = {"matrix": lambda row: row["name"].rpartition(", ")[0]}
-    yield from _tables_of_families(report, first)
+    yield from _tables_of_families(report)
     speed = {"of its speed": "{ratio:.2f}"}
     for op, title in TITLES.items():
         rows = [row for row in _judged(report) if row["op"] == op and not row.get("family")]
@@ -178,18 +196,42 @@ def _tables(report: Row) -> Tables:
         })  # fmt: skip
 
 
-def _tables_of_families(report: Row, first: Columns) -> Tables:
-    for reuse, how in ((True, "products one after another"), (False, "other data between two products")):
-        rows = [row for row in _judged(report) if row.get("family") and row["reuse"] == reuse]
-        if not rows:
-            continue
-        left_out = [row["left_out"] for row in rows]
-        unseen = f"by costs fitted without the family, {geometric_mean(left_out):.3f}, {min(left_out):.2f} at least"
-        yield f"Families, {how}: {summary(rows)}; {unseen}", table(rows, {
-            **first, "family": "{family}", "nonzeros": "{nnz:,}", "recommended": "{recommended}", "best": "{best}",
-            "of its speed": "{ratio:.2f}", "fitted without": "{left_out:.2f}",
-            "model / measured": lambda row: _predicted(row, row["recommended"]), "cost": "{cost:.1f}",
-        })  # fmt: skip
+def _tables_of_families(report: Row) -> Tables:
+    """Yield a summary for each number of threads and way to multiply, and the ratio of each matrix."""
+    groups: dict[str, list[Row]] = {}
+    for row in _judged(report):
+        if row.get("family"):
+            groups.setdefault(words(row["threads"]) + HOW[row["reuse"]], []).append(row)
+    if not groups:
+        return
+    ratios: dict[str, Row] = {}
+    for name, rows in groups.items():
+        for row in rows:
+            matrix = row["name"].removesuffix(f", {name}")
+            ratios.setdefault(matrix, {"name": matrix, "family": row["family"]})[name] = row["ratio"]
+    yield "Families of matrices: speed relative to the best layout", table([
+        {"name": name, **{f"{key}{what}": f(row[key] for row in rows) for key in ("ratio", "left_out")
+                          for what, f in (("", geometric_mean), (", least", min))},
+         "cost": median(row["cost"] for row in rows)}
+        for name, rows in groups.items()
+    ], {
+        "products": "{name}", "mean": "{ratio:.3f}", "least": "{ratio, least:.2f}",
+        "fitted to other families": "{left_out:.3f}", "least of these": "{left_out, least:.2f}", "cost": "{cost:.1f}",
+    })  # fmt: skip
+    yield "Each of them", table(list(ratios.values()), {
+        "matrix": "{name}", "family": "{family}",
+        **{name: partial(_ratio_in, name) for name in groups},
+    })  # fmt: skip
+    rows = sorted((row for rows in groups.values() for row in rows), key=lambda row: row["ratio"])[: 2 * _WORST]
+    yield "The worst", table(rows, {
+        "matrix": "{name}", "of the best speed": "{ratio:.2f}",
+        "recommended: model / measured": lambda row: f"{row['recommended']}: {_predicted(row, row['recommended'])}",
+        "the best: model / measured": lambda row: f"{row['best']}: {_predicted(row, row['best'])}",
+    })  # fmt: skip
+
+
+def _ratio_in(group: str, row: Row) -> str:
+    return f"{row[group]:.2f}" if group in row else "-"
 
 
 def _add_left_out(report: Row) -> None:

@@ -99,8 +99,7 @@ def recommend(
     -------
     Recommendation or MethodRecommendation
         ``str()`` returns a table and the reason. ``build()`` returns the matrix in the recommended layout. For "solve",
-        ``method`` is the name of the method that `solve` tries first, and ``candidates`` are all methods with
-        forecasts.
+        ``method`` is what `solve` tries first, and ``candidates`` are all methods with forecasts.
 
     Raises
     ------

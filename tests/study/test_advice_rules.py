@@ -53,7 +53,7 @@ def test_composite_formats_have_something_to_compose(name):
     for format in ("hyb", "ellcsr"):
         if format in listed:
             assert all(FORMATS[format].split(s))
-    assert listed | set(advice.left_out) >= set(COMPOSITE) - {"ellcsr"}
+    assert listed | set(advice.left_out) >= set(COMPOSITE)
 
 
 def test_rows_of_equal_length_are_not_composed():

@@ -68,7 +68,7 @@ class Machine(NamedTuple):
             running = _OVERHEAD + hypot(work, cost.bytes * self._moving(moved, 1)) + gathers
             return 1e-9 * cost.call + (_LAUNCH**4 + running**4) ** 0.25  # a smooth maximum
         serial = traversal.positions + counts.rows < _SERIAL and counts.entries + counts.rows < _SERIAL
-        threads = 1 if serial else max(1, min(self.threads, counts.rows // cost.rows_each))
+        threads = 1.0 if serial else max(1.0, min(self.threads, counts.rows / cost.rows_each))
         stalled = 0.0
         if gathers and counts.vectors > _PRIVATE / 2:  # a fraction of x is not in the private caches
             stalled = gathers * (1 - _PRIVATE / 2 / counts.vectors)
@@ -78,7 +78,7 @@ class Machine(NamedTuple):
         each = (1 + _CONTENTION * (threads - 1)) / threads
         return _CALL + each * (hypot(work, self._moving(moved, threads)) + stalled)
 
-    def _moving(self, moved: float, threads: int) -> float:
+    def _moving(self, moved: float, threads: float) -> float:
         """Return the seconds that a thread, or a GPU, takes to move these bytes, considering the caches."""
         if self.backend is CPU:
             return max(0.0, moved - threads * _PRIVATE * self.reuse) / bandwidth(self.backend, 1)

@@ -27,7 +27,7 @@ class Rows(Model):
 
     def at_best(self, statistics: Statistics) -> Traversal:
         """Return the counts without padding, and without column indices."""
-        return statistics.at_best._replace(lines=statistics.sample.lines * statistics.csr.nnz)
+        return statistics.at_best_by_rows
 
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
@@ -115,26 +115,14 @@ class Composed(Padded):
 class Leading(Composed):
     """Leading entries of rows in ell, the remainder in csr; also with 16-bit columns, and then one triangle."""
 
-    def why_not(self, statistics: Statistics) -> str:
-        """Return "" unless there is no remainder, and the columns need 32 bits."""
-        return "" if self._short(statistics, _FEW_BITS) else super().why_not(statistics)
-
     def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
-        """Yield the format, and 16-bit columns if they are certainly possible, on a GPU also for one triangle."""
-        if not super().why_not(candidates.statistics):
-            yield candidates.candidate(self.format)
-        if self._short(candidates.statistics, _FEW_BITS):
+        """Yield the format, and 16-bit columns if these need no bases, on a GPU also for one triangle."""
+        yield candidates.candidate(self.format)
+        statistics = candidates.statistics
+        if statistics.csr.shape[1] <= _SHORT:
             yield candidates.candidate(self.format, **_FEW_BITS)
-            if not candidates.statistics.on_cpu and candidates.statistics.symmetry:
-                halved = {"symmetry": candidates.statistics.symmetry, **_FEW_BITS}
-                if self._short(candidates.statistics, halved) and candidates.statistics.mirrored:
-                    yield candidates.candidate(self.format, **halved)
-
-    def _short(self, statistics: Statistics, options: dict[str, Any]) -> bool:
-        """Return whether 16-bit columns are certainly possible: there are few columns, or no remainder in csr."""
-        format: Any = FORMATS[self.format]
-        few = statistics.csr.shape[1] <= _SHORT
-        return few or format.split(statistics.summary, **format.checked_options(options))[1] == 0
+            if not statistics.on_cpu and statistics.symmetry and statistics.mirrored:
+                yield candidates.candidate(self.format, symmetry=statistics.symmetry, **_FEW_BITS)
 
 
 ROWS = (
@@ -204,7 +192,7 @@ ROWS = (
     ),
     Rows(
         "csb",
-        {"": Cost(0, 0.98, gather=0.83, single=1.1, complex=1.5, rows_each=100000, convert=3.5)},
+        {"": Cost(0, 0.92, gather=0.6, single=1.1, complex=1.5, rows_each=130_000, convert=3.5)},
         {"": Cost(0.013, 0.013, gather=0.0025, step=3.6, bytes=0.64, convert=0.5)},
     ),
 )

@@ -135,8 +135,9 @@ def by_row(all_products: Iterable[Product]) -> dict[str, list[Product]]:
 
 def ratios_left_out(all_products: list[Product]) -> dict[str, float]:
     """Return the ratio for each row of a family, with costs that were fitted without this family."""
-    start, ratios = present_costs(all_products[0].machine.backend), dict[str, float]()
+    ratios: dict[str, float] = {}
     for family in filter(None, dict.fromkeys(one.family for one in all_products)):
+        start = present_costs(all_products[0].machine.backend)
         costs = fitted((one for one in all_products if one.family != family), start)
         of_family = by_row(one for one in all_products if one.family == family)
         ratios |= {name: ratio(group, costs) for name, group in of_family.items()}

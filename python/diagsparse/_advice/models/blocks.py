@@ -53,6 +53,6 @@ BLOCKS = (
     Blocks(
         "bmsparse",
         {"": Cost(5.2, 0.65, extra=5.3, single=0.8, complex=4, convert=6)},
-        {"": Cost(0, 0.0024, extra=0.034, gather=0.0043, step=3.3, bytes=1.6, convert=0.6)},
+        {"": Cost(0, 0.0031, extra=0.029, gather=0.0097, step=3.3, bytes=1.3, convert=0.6)},
     ),
 )

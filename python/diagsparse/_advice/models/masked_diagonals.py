@@ -68,7 +68,7 @@ MASKED_DIAGONALS = (
             "symmetry": Cost(1.36, 0.0, 7.0, step=5.0, single=0.5, complex=7.0, rows_each=_SERIAL, convert=3.5),
         },
         {
-            "": Cost(0, 0.00081, extra=0.0046, step=40, bytes=1.5, single=0.9, convert=0.2),
+            "": Cost(0, 0.0011, extra=0.012, step=40, bytes=1.1, single=0.9, convert=0.2),
             "symmetry": Cost(0, 1.2e-3, 0.03, step=60, bytes=1.45, single=0.9, convert=0.3),
         },
     ),

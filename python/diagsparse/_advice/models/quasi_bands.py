@@ -87,6 +87,6 @@ QUASI_BANDS = (
                 convert=5,
             )
         },
-        {"": Cost(0, 0.00047, extra=0.0049, gather=0.0029, step=1.4e02, bytes=1.1, convert=0.4, call=1800)},
+        {"": Cost(0, 0.00036, extra=0.0021, gather=0.0022, step=140, convert=0.4, call=1800)},
     ),
 )

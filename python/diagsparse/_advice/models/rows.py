@@ -129,7 +129,7 @@ ROWS = (
     Csr(
         "csr",
         {"": Cost(1.1, 0.42, branch=4.3, gather=0.83, single=0.9, complex=1.3, convert=0)},
-        {"": Cost(0.0029, 0.004, gather=0.0052, step=0.034, bytes=0.47, convert=0, call=350)},
+        {"": Cost(0.0017, 0.0038, gather=0.0051, step=0.033, bytes=0.51, convert=0, call=350)},
     ),
     Interleaved(
         "ell",
@@ -138,7 +138,7 @@ ROWS = (
             "column_bits": Cost(0.25, 1.05, gather=1.1, single=0.87, complex=1.8, convert=2.2),
         },
         {
-            "": Cost(0.017, 0.00049, gather=0.004, step=44, bytes=0.83, convert=0.2),
+            "": Cost(0.014, 0.00032, gather=0.0039, step=47, bytes=0.75, convert=0.2),
             "column_bits": Cost(0.01, 0.00053, extra=0.00059, gather=0.0046, step=19, bytes=1.4, convert=0.3),
         },
     ),
@@ -151,8 +151,8 @@ ROWS = (
             "sigma column_bits": Cost(0.9, 0.8, branch=1.4, gather=1.4, single=0.9, complex=2.7, convert=2.5),
         },
         {
-            "": Cost(0.001, 0.0019, extra=0.0016, gather=0.0022, step=0.99, bytes=1.5, convert=0.2),
-            "sigma": Cost(0.004, 0.0031, extra=0.0077, gather=0.0027, step=0.9, bytes=1.2, convert=0.5),
+            "": Cost(0.00077, 0.0017, extra=0.0014, gather=0.0016, step=1, bytes=1.5, convert=0.2),
+            "sigma": Cost(0.0022, 0.0039, extra=0.0015, gather=0.004, step=0.96, bytes=1.3, convert=0.5),
             "column_bits": Cost(0.008, 0.00058, extra=0.00073, gather=0.0042, step=23, bytes=1.5, convert=0.3),
             "sigma column_bits": Cost(0.0095, 0.0009, extra=0.004, gather=0.003, step=2, bytes=1.3, convert=0.5),
         },
@@ -165,7 +165,7 @@ ROWS = (
             "symmetry column_bits": Cost(3.2, 0.47, branch=5.0, gather=1.2, single=0.9, complex=1.8, convert=4.8),
         },
         {
-            "": Cost(0.24, 0.00028, extra=0.001, gather=0.0025, step=16, bytes=1.3, convert=0.2),
+            "": Cost(0.26, 0.00022, extra=0.001, gather=0.0015, step=16, bytes=1.6, convert=0.2),
             "column_bits": Cost(0.24, 0.00081, extra=0.001, gather=0.0022, step=22, bytes=1.2, convert=0.3),
             "symmetry column_bits": Cost(0.22, 2.0e-3, gather=1e-3, step=7, bytes=1.4, convert=1.0),
         },
@@ -173,26 +173,26 @@ ROWS = (
     Composed(
         "hyb",
         {"": Cost(2.5, 1, branch=7.9, gather=2, single=0.87, convert=2.7)},
-        {"": Cost(0.026, 0.0012, gather=0.0041, bytes=1.1, convert=0.4, call=4000)},
+        {"": Cost(0.033, 0.00037, gather=0.0049, bytes=0.99, convert=0.4, call=4000)},
     ),
     Rows(
         "jds",
         {"": Cost(1.1, 0.53, branch=3.6, gather=0.81, single=1, complex=3, convert=2.6)},
-        {"": Cost(0.0053, 0.0045, gather=0.0048, step=2.5, bytes=0.6, convert=0.4)},
+        {"": Cost(0.0027, 0.0046, gather=0.0039, step=2.6, bytes=0.76, convert=0.4)},
     ),
     Rows(
         "coosr",
         {"": Cost(1.6, 0.31, branch=4.2, gather=0.8, single=0.9, complex=1.3, convert=0.4)},
-        {"": Cost(0.0037, 0.0041, gather=0.0053, step=0.034, bytes=0.31, convert=0.2)},
+        {"": Cost(0.0026, 0.004, gather=0.0051, step=0.033, bytes=0.34, convert=0.2)},
     ),
     Rows(
         "coo",
         {"": Cost(1.3, 1, branch=6.7, gather=1.7, single=1, complex=1.7, convert=0.35)},
-        {"": Cost(0.0041, 0.004, gather=0.0052, step=0.035, bytes=0.34, convert=0.2)},
+        {"": Cost(0.0026, 0.0039, gather=0.0051, step=0.033, bytes=0.4, convert=0.2)},
     ),
     Rows(
         "csb",
         {"": Cost(0, 0.92, gather=0.6, single=1.1, complex=1.5, rows_each=130_000, convert=3.5)},
-        {"": Cost(0.013, 0.013, gather=0.0025, step=3.6, bytes=0.64, convert=0.5)},
+        {"": Cost(0.023, 0.012, gather=0.0022, step=3.6, bytes=0.46, convert=0.5)},
     ),
 )

@@ -154,8 +154,7 @@ class Statistics:
         exact, qband = self.exact, cast(Any, FORMATS["qband"])
         known = {"offsets": lambda: self.offsets, "fill": lambda: self.fill}
         chosen: NDArray[np.int64] = qband.split(Summary(exact.shape, exact.itemsize, exact.stored, **known))[0]
-        outside = ~np.isin(self.offsets, chosen)
-        return chosen, round(self.csr.nnz * float(self.fill[outside].sum()) / max(1, int(self.fill.sum())))
+        return chosen, max(0, self.csr.nnz - int(self.fill[np.isin(self.offsets, chosen)].sum()))
 
     # ---- operations of C = A A --------------------------------------------------------------------
     @cached_property

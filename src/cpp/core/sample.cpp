@@ -17,6 +17,8 @@ constexpr int64 kRowsOfWindow = 64;  // windows begin at and contain multiples o
 constexpr int64 kFew = 4;            // windows with this many times fewer entries than wanted are not representative
 constexpr int64 kLine = 64;          // bytes of a cache line
 constexpr int64 kBlock = 8, kMaskRows = 32;
+// Diagonals that are told apart, at least, and for each entry of a mean row; formats by diagonals are for fewer.
+constexpr int64 kDiagonals = 1024, kDiagonalsPerEntry = 64;
 constexpr int64 kUnrolled = 4;  // entries of a row that products process in one step
 
 // ---- Reading -----------------------------------------------------------------------------------------
@@ -87,21 +89,21 @@ class Tally {
     int64 mark = -1;
   };
 
-  // `at` is a guess of the position of the number, and is set to it.
-  Slot& add(std::int32_t number, std::int32_t times, std::uint32_t& at) {
-    if (at < slots_.size() && slots_[at].times != 0 && slots_[at].number == number) {
-      slots_[at].times += times;
-      return slots_[at];
+  // Returns the slot of a number, or nullptr for a new number if there are already `most`. `at` is a guess of its
+  // position, and is set to it.
+  Slot* add(std::int32_t number, std::int32_t times, std::uint32_t& at, int64 most = std::int64_t{1} << 30) {
+    if (at >= slots_.size() || slots_[at].times == 0 || slots_[at].number != number) {
+      if (2 * (used_.size() + 1) > slots_.size()) grow();
+      Slot& slot = find(number);
+      at = static_cast<std::uint32_t>(&slot - slots_.data());
+      if (slot.times == 0) {
+        if (distinct() >= most) return nullptr;
+        used_.push_back(at);
+        slot = {number, 0, -1};
+      }
     }
-    if (2 * (used_.size() + 1) > slots_.size()) grow();
-    Slot& slot = find(number);
-    at = static_cast<std::uint32_t>(&slot - slots_.data());
-    if (slot.times == 0) {
-      used_.push_back(at);
-      slot = {number, 0, -1};
-    }
-    slot.times += times;
-    return slot;
+    slots_[at].times += times;
+    return &slots_[at];
   }
   void add(std::int32_t number, std::int32_t times = 1) {
     std::uint32_t unknown = ~0U;
@@ -144,7 +146,9 @@ class Tally {
 
 class Counts {
  public:
-  explicit Counts(int64 itemsize) : per_line_(static_cast<std::int32_t>(std::max<int64>(1, kLine / itemsize))) {}
+  explicit Counts(const Matrix& csr)
+      : per_line_(static_cast<std::int32_t>(std::max<int64>(1, kLine / item_size(csr.dtype)))),
+        most_(std::max(kDiagonals, kDiagonalsPerEntry * csr.values.size() / csr.rows)) {}
 
   // Adds the row i of a window, of which these columns were read.
   void add_row(int64 i, const std::int32_t* columns, int64 count) {
@@ -157,9 +161,12 @@ class Counts {
     std::int32_t block = -1, in_block = 0, line = -1;
     for (int64 e = 0; e < count; ++e) {
       const std::int32_t j = columns[e];
-      Tally::Slot& diagonal = diagonals_.add(static_cast<std::int32_t>(j - i), 1, positions_[e]);
-      masks += diagonal.mark != i / kMaskRows;
-      diagonal.mark = i / kMaskRows;
+      if (Tally::Slot* const diagonal = diagonals_.add(static_cast<std::int32_t>(j - i), 1, positions_[e], most_)) {
+        masks += diagonal->mark != i / kMaskRows;
+        diagonal->mark = i / kMaskRows;
+      } else {
+        ++masks;
+      }
       if (j / static_cast<std::int32_t>(kBlock) != block) {  // columns are ascending
         if (in_block > 0) blocks_.add(block, in_block);
         block = j / static_cast<std::int32_t>(kBlock), in_block = 0;
@@ -196,6 +203,7 @@ class Counts {
   }
 
   std::int32_t per_line_;
+  int64 most_;  // diagonals
   Tally diagonals_, blocks_, lines_;
   std::vector<std::uint32_t> positions_;  // of the diagonals of the previous row, which often are those of the next one
   bool in_window_ = false;
@@ -225,7 +233,7 @@ Sample sample(const Matrix& csr) {
   int64 rows = 0;
   for (const Window& w : windows) rows += w.last - w.first;
   const int64 most = entries <= kSampledEntries ? entries : std::max(kRowsOfWindow, 4 * kSampledEntries / rows);
-  Counts counts(item_size(csr.dtype));
+  Counts counts(csr);
   for (const Window& w : windows) add_window(w, csr.index("indices"), most, counts);
   const auto read = static_cast<double>(std::max<int64>(1, counts.entries));
   const double scale = static_cast<double>(entries) / read;

@@ -10,7 +10,7 @@ namespace diagsparse {
 constexpr int64 kSampledEntries = 1 << 12;  // approximately; a matrix with fewer entries is read completely
 
 struct Sample {
-  std::vector<int64> offsets;  // of the diagonals with sampled entries, ascending
+  std::vector<int64> offsets;  // of the diagonals with sampled entries, ascending; not of all if there are many
   std::vector<int64> fill;     // entries on each of them, scaled to the entire matrix
   int64 blocks = 0;            // occupied 8 x 8 blocks, scaled to the entire matrix
   double in_full_blocks = 0;   // fraction of the entries in blocks with all 64 entries

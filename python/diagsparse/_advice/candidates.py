@@ -91,16 +91,20 @@ class Candidates:
         )
 
     def layouts(self, formats: list[str], requested: bool = False) -> Iterator[Candidate]:
-        """Yield the layouts of these formats; unless `requested`, only those that may be among the fastest."""
-        best = self.base.seconds
-        for format, model in MODELS.items():
-            if format not in formats or not (requested or self._may_be_fastest(format, best)) or self.why_not(format):
+        """Yield the layouts of these formats; unless `requested`, only those that may be among the fastest.
+
+        They are considered in the order of the times that they need at least, so that slower ones can be skipped.
+        """
+        best, plain = self.base.seconds, self.op == "matmul"  # options are for products with vectors
+        if COMMON in formats and not self.why_not(COMMON):
+            yield self.base
+        others = [format for format in MODELS if format in formats and format != COMMON]
+        at_best = {} if requested or plain else {format: self._seconds_at_best(format) for format in others}
+        for format in sorted(others, key=lambda format: at_best.get(format, 0.0)):
+            model = MODELS[format]
+            if at_best.get(format, 0.0) >= model.required * best or self.why_not(format):
                 continue
             limit = self.base.seconds if requested else best
-            plain = self.op == "matmul"  # options are for products with vectors: A A is computed unpacked
-            if format == COMMON:
-                yield self.base
-                continue
             for layout in [self.candidate(format)] if plain else model.layouts(self, limit):
                 if layout.nbytes <= self._most:
                     best = min(best, layout.seconds)
@@ -129,13 +133,12 @@ class Candidates:
         nbytes = MODELS[format].traversal(self.statistics, self._summary, {}).nbytes
         return f"would need {human(nbytes)}" if nbytes > self._most else ""
 
-    def _may_be_fastest(self, format: str, best: float) -> bool:
-        """Return whether a format may be as fast as the best one so far, whose product takes `best` seconds."""
+    def _seconds_at_best(self, format: str) -> float:
+        """Return the least seconds of a product in any layout of a format."""
         model, statistics = MODELS[format], self.statistics
-        if self.op == "matmul" or format == COMMON:
-            return True
-        least = model.least_cost(self.machine.backend), statistics.counts, model.at_best(statistics)
-        return self.machine.seconds(*least) < model.required * best
+        return self.machine.seconds(
+            model.least_cost(self.machine.backend), statistics.counts, model.at_best(statistics)
+        )
 
     def traversal(self, format: str, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product in a layout."""

@@ -1,7 +1,4 @@
-"""A performance model for each format in which products can be fast.
-
-Formats that make it unnecessary to consider many of the others come first.
-"""
+"""A performance model for each format in which products can be fast."""
 
 from .blocks import BLOCKS
 from .diagonals import DIAGONALS

@@ -45,8 +45,8 @@ class Diagonals(DiagonalModel):
         self._square = square
 
     def at_best(self, statistics: Statistics) -> Traversal:
-        """Return the counts if the diagonals are full and repeat."""
-        return Traversal(0, float(statistics.csr.nnz))
+        """Return the counts if the diagonals repeat."""
+        return Traversal(0, float(statistics.diagonal_elements if statistics.of_diagonals else statistics.csr.nnz))
 
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""

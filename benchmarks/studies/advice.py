@@ -239,7 +239,7 @@ def _add_left_out(report: Row) -> None:
     ratios = advice_fit.ratios_left_out(list(advice_fit.products(report)))
     for row in report["rows"]:
         if row.get("family") and "ratio" in row:
-            row["left_out"] = min(1.0, ratios[row["name"]])
+            row["left_out"] = ratios[row["name"]]
 
 
 def _predicted(row: Row, layout: str) -> str:

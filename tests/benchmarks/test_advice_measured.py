@@ -74,8 +74,10 @@ def test_costs_are_found_from_the_times_that_they_predict():
             if not one.layout:
                 cost, traversal = (one.format, ""), candidates.traversal(one.format, {})
                 product = (name, family, one.name, cost, 0, candidates.machine, candidates.statistics.counts, traversal)
-                made.append(advice_fit.Product(*product, seconds=0.0))
+                made.append(advice_fit.Product(*product, seconds=0.0, least=0.0))
     made = [one._replace(seconds=one.predicted(true)) for one in made]
+    least = {name: min(one.seconds for one in of_row) for name, of_row in advice_fit.by_row(made).items()}
+    made = [one._replace(least=least[one.row]) for one in made]
     fitted = advice_fit.fitted(made, start)
     before, after = (
         max(abs(np.log(one.predicted(costs) / one.seconds)) for one in made if one.seconds > 1e-5)

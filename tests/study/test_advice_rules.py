@@ -110,3 +110,10 @@ def test_different_values_on_diagonals(threads):
     expected = [len(np.unique(A.diagonal(k))) for k in (0, 3, 7, 8, 50)]
     found = CPU.core.colors_on_diagonals(csr._matrix)
     assert found == [count if count <= 256 else 0 for count in expected] and expected[2] <= 257
+
+
+def test_codes_that_look_up_values_cost_time():
+    """On a CPU, palettes of more than two values are smaller, but slower than the values themselves."""
+    A = ds.csr_array(gallery.bose_hubbard(9))
+    coded, plain = ds.mdia_array(A), ds.mdia_array(A, palette=False)
+    assert coded.palette and coded.nbytes < plain.nbytes and ds.recommend(A).format != "mdia"

@@ -31,7 +31,7 @@ _PRIVATE = 1 << 20  # bytes of the private cache of a core, typical of servers
 _L2_OF_GPU = 40e6  # bytes that remain in the L2 cache of a GPU between products
 _FROM_L2 = 2.0  # bandwidth of this cache relative to a copy in memory
 _FITTING, _PARTLY = 0.75, 0.4  # data up to the first fraction of this cache stays there, the next fraction partly
-_PREDICTED = 5000  # branches per thread that a processor learns from previous products; of twice as many it learns none
+_PREDICTED = 7500  # branches per thread that a processor learns from previous products; of twice as many it learns none
 _READ = 28e9  # bytes per second that a thread reads
 _CONTENTION = (
     0.08  # slowdown of all threads by each additional one, which shares the memory, the caches and often a core

@@ -43,6 +43,7 @@ def recommend(
     *,
     device: str | None = None,
     products: int = _PRODUCTS,
+    reuse: bool = True,
     formats: Sequence[str] | None = None,
     tune: bool = False,
     narrow: bool = False,
@@ -57,6 +58,7 @@ def recommend(
     *,
     device: str | None = None,
     products: int = _PRODUCTS,
+    reuse: bool = True,
     formats: Sequence[str] | None = None,
     tune: bool = False,
     narrow: bool = False,
@@ -76,9 +78,11 @@ def recommend(
         The device on which the products will run, or the systems are solved, by default that of A.
     products : int
         The number of products that will be computed. The conversion has to be worth it within this number.
+    reuse : bool
+        Whether the products follow each other directly, as in an iterative solver, so that the caches still contain
+        some of A, x and y. False: the program reads other data between two products.
     formats : list of str, optional
-        The formats to consider, or the name of one, by default all of `diagsparse.formats()`. If none of them is
-        faster, the matrix should stay as it is.
+        The formats to consider, or one name, by default all. If none is faster, the matrix should stay as it is.
     tune : bool
         Build and measure the layouts with the shortest predicted times. This takes about as long as 100 products.
     narrow : bool
@@ -88,15 +92,14 @@ def recommend(
         Also consider the reverse Cuthill-McKee order, on the CPU. Products with the result still use vectors in the
         original order.
     max_bytes : int, optional
-        Limit for the bytes of a layout together with csr, from which it is built. By default, the limit is the free
-        memory. The layout that the matrix has already is always allowed.
+        Limit for the bytes of a layout together with csr, from which it is built, by default the free memory. The
+        layout that the matrix has already is always allowed.
 
     Returns
     -------
     Recommendation or MethodRecommendation
         ``str()`` returns a table and the reason. ``build()`` returns the matrix in the recommended layout. For "solve",
-        ``method`` is the name of the method that `solve` tries first, and ``candidates`` are all methods with
-        forecasts.
+        ``method`` is what `solve` tries first, and ``candidates`` are all methods with forecasts.
 
     Raises
     ------
@@ -112,20 +115,17 @@ def recommend(
     -----
     The times are predicted by a model, from the bytes that a product moves, the bandwidth of a typical machine, and the
     number of operations. Nothing is timed without `tune`, and no layout other than csr is built without `tune` or
-    `reorder`. The numbers of bytes are exact: they follow from counts over all column indices. Cache misses and branch
-    mispredictions are estimated from a sample of some thousand entries. For a large matrix, it takes one pass over all
-    values to determine whether it is symmetric or periodic. On a CPU, a recommendation takes as long as one to ten
-    products in csr for matrices of more than a million nonzeros, and about a millisecond for small ones; on a GPU it
-    takes some milliseconds. A SciPy matrix is checked first, and converted if it is not in csr. This may take equally
-    long.
+    `reorder`. The numbers of bytes are exact: they follow from counts over all column indices, which are made only for
+    formats that are fast enough by a sample of some thousand entries. On a CPU, a recommendation takes two to ten
+    products in csr for matrices of a million nonzeros, and half a millisecond for small ones; on a GPU it takes some
+    milliseconds. Checking a SciPy matrix, and converting one that is not in csr, may take equally long.
 
     With the same number of threads, the same matrix always gets the same recommendation. A layout with more options
-    than another one has to be 5 % faster, and so does csr if the diagonals are nearly full. A layout that has to be
-    built has to be 10 % faster than the present one. Layouts that take up to 10 % longer than the first one are listed
-    as ``ties``.
+    than another one has to be 5 % faster, and so does csr if the diagonals are nearly full, and otherwise any other
+    format. A layout that has to be built has to be 10 % faster than the present one. ``ties`` take up to 10 % longer.
 
-    On a CPU, symmetry is tested by sums of hashes, which give a wrong answer for one matrix in 2^64. When the matrix is
-    built, all entries are compared. If the test was wrong, all entries are stored.
+    On a CPU, symmetry is tested by sums of hashes, which are wrong for one matrix in 2^64. When the matrix is built,
+    all entries are compared, and all of them are stored if the test was wrong.
 
     Examples
     --------
@@ -141,8 +141,8 @@ def recommend(
     'multigrid'
     """
     if op == "solve":
-        options = {"products": products != _PRODUCTS, "formats": formats is not None, "tune": tune, "narrow": narrow,
-                   "reorder": reorder, "max_bytes": max_bytes is not None}  # fmt: skip
+        options = {"products": products != _PRODUCTS, "reuse": not reuse, "formats": formats is not None, "tune": tune,
+                   "narrow": narrow, "reorder": reorder, "max_bytes": max_bytes is not None}  # fmt: skip
         if given_options := [name for name, given in options.items() if given]:
             raise ValueError(f'recommend: {", ".join(given_options)}: only for products, not for op="solve"')
         A = A if isinstance(A, Batch) else given_matrix(A, "recommend")
@@ -162,7 +162,7 @@ def recommend(
     if reorder and where is not CPU:
         raise ValueError(f"recommend: reorder=True is available on the cpu only, got device {where.name}")
     csr = as_csr(given, where, "recommend")
-    candidates = Candidates(csr, machine(where), op, seconds_to_csr=seconds_to_csr(given, csr, given is not A))
+    candidates = Candidates(csr, machine(where, reuse), op, seconds_to_csr=seconds_to_csr(given, csr, given is not A))
     current, requested = candidates.current(A, given), formats is not None
     default = current if is_sparse(A) else None  # a dense array cannot keep its layout
     layouts = [*candidates.layouts(names, requested)]
@@ -179,7 +179,7 @@ def recommend(
         ranked = ranked_layouts(measured, current if default else None, count)
     best, all_fit = ranked[0], requested or not left_out
     return Recommendation(
-        shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, device=where.name,
+        shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, reuse=reuse, device=where.name,
         threads=candidates.machine.threads, current=current, candidates=ranked,
         reason=reason(ranked, current, count, all_fit, requested),
         hints=[] if narrow or best.order else variants.hints(candidates, best), left_out=left_out, _csr=csr,

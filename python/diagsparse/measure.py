@@ -48,6 +48,7 @@ def time_calls(
     budget: float = 1.0,
     sample: float = 1e-3,
     pause: float = 0.0,
+    before: Callable[[], Any] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Timing]:
     """Time calls alternately, so that other work on the machine affects all of them equally.
@@ -64,6 +65,8 @@ def time_calls(
         not timed, because it finds other data in the caches.
     pause : float
         Seconds to wait before each sample, until the threads of another library have gone to sleep.
+    before : callable, optional
+        Is called before each sample, which then is a single call. A `reader` empties the caches.
     progress : callable, optional
         Is called with the fraction that is done, and ``time <name>``.
 
@@ -80,13 +83,15 @@ def time_calls(
         for name, call in calls.items():
             report(0.0, f"time {name}")
             time.sleep(pause)
-            repeats[name] = _repeats(call, sample)
+            repeats[name] = 1 if before else _repeats(call, sample)
         seconds: dict[str, list[float]] = {name: [] for name in calls}
         start, spent, rounds = time.perf_counter(), 0.0, 0
         while calls and (rounds == 0 or spent < budget or (rounds < 3 and spent < 4 * budget)):
             for name, call in calls.items():
                 report(min(1.0, spent / max(budget, 1e-9)), f"time {name}")
                 time.sleep(pause)
+                if before:
+                    before()
                 seconds[name].append(_sample(call, repeats[name]))
             spent, rounds = time.perf_counter() - start, rounds + 1
     finally:

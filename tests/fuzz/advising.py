@@ -20,7 +20,7 @@ def recommendations(case: Case) -> None:
     op = case.pick(["matvec", "matmul"]) if A.shape[0] == A.shape[1] and A.dtype not in NARROW else "matvec"
     options: dict[str, Any] = {"products": case.pick([1, 100, 10**6])}
     if op == "matvec":
-        options["narrow"] = case.chance(0.3)
+        options |= {"narrow": case.chance(0.3), "reuse": case.chance(0.7)}
     if case.chance(0.2):
         options["formats"] = case.some(ds.formats(), 4) or None
     given = A if case.chance(0.7) or case.device != "cpu" else sp.csr_array(exact)

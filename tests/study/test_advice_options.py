@@ -17,7 +17,6 @@ from diagsparse._backends.backend import CPU
 def options_pay(monkeypatch):
     """Let memory be slow and caches small, so that every option is considered for the matrices of the tests."""
     monkeypatch.setattr(machine, "bandwidth", lambda backend, threads: 1e9 if backend is CPU else 1e11)
-    monkeypatch.setattr(machine, "_SHARED", 1 << 12)
     monkeypatch.setattr(machine, "_PRIVATE", 1 << 10)
     monkeypatch.setattr(machine, "_L2_OF_GPU", 1e3)
     monkeypatch.setattr(machine, "_LAUNCH", 0.0)

@@ -181,3 +181,10 @@ def test_waiting_for_processors_is_noticed(monkeypatch):
             assert monitor.warning().endswith(words)
     monkeypatch.undo()
     assert measure._waited() >= 0
+
+
+def test_caches_can_be_emptied_before_each_call():
+    order = []
+    calls = {name: partial(order.append, name) for name in "ab"}
+    times = measure.time_calls(calls, budget=0.0, sample=1.0, before=partial(order.append, "other"))
+    assert order == ["other", "a", "other", "b"] * (len(order) // 4) and times["a"].samples >= 1

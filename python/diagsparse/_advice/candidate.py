@@ -26,6 +26,7 @@ class Candidate:
     seconds: float  #: time of one product, predicted
     conversion: float  #: seconds of the conversion, predicted
     dtype: str  #: dtype of the stored values
+    positions: float = field(default=0.0, repr=False)  # multiplied values, including padding
     measured: float | None = None  #: seconds of one product, if measured
     order: Reordering | None = None  #: permutation of the rows and columns, if any
     matrix: Any = None  #: the user's matrix, if it has this layout already

@@ -18,12 +18,12 @@ from .._matrix.operands import as_matrix, require_type
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.sparse_array import SparseArray
 from .candidate import Candidate
+from .costs import Traversal
 from .machine import Machine
 from .models import MODELS
 from .squares import Squares
 from .statistics import Statistics
 
-_REQUIRED = 0.95  # fraction of the best time; formats that would not reach it even without padding are skipped
 _MOST = 8  # layouts with more than this many times the bytes of csr are skipped
 _SCIPY = 5e-6  # seconds of a SciPy call, in addition to those of a call of this library
 _RELATIVE_TO_CSR = {"csr": 1.0, "dia": 1.0, "bsr": 1.0, "csc": 1.5, "coo": 2.0}  # time relative to csr on one thread
@@ -91,13 +91,20 @@ class Candidates:
         )
 
     def layouts(self, formats: list[str], requested: bool = False) -> Iterator[Candidate]:
-        """Yield the layouts of these formats; unless `requested`, only those that may be among the fastest."""
-        best = self.base.seconds
-        for format, model in MODELS.items():
-            if format not in formats or self.why_not(format) or not (requested or self._may_be_fastest(format, best)):
+        """Yield the layouts of these formats; unless `requested`, only those that may be among the fastest.
+
+        They are considered in the order of the times that they need at least, so that slower ones can be skipped.
+        """
+        best, plain = self.base.seconds, self.op == "matmul"  # options are for products with vectors
+        if COMMON in formats and not self.why_not(COMMON):
+            yield self.base
+        others = [format for format in MODELS if format in formats and format != COMMON]
+        at_best = {} if requested or plain else {format: self._seconds_at_best(format) for format in others}
+        for format in sorted(others, key=lambda format: at_best.get(format, 0.0)):
+            model = MODELS[format]
+            if at_best.get(format, 0.0) >= model.required * best or self.why_not(format):
                 continue
             limit = self.base.seconds if requested else best
-            plain = self.op == "matmul"  # options are for products with vectors: A A is computed unpacked
             for layout in [self.candidate(format)] if plain else model.layouts(self, limit):
                 if layout.nbytes <= self._most:
                     best = min(best, layout.seconds)
@@ -126,18 +133,21 @@ class Candidates:
         nbytes = MODELS[format].traversal(self.statistics, self._summary, {}).nbytes
         return f"would need {human(nbytes)}" if nbytes > self._most else ""
 
-    def _may_be_fastest(self, format: str, best: float) -> bool:
-        """Return whether a format may be as fast as the best one so far, whose product takes `best` seconds."""
+    def _seconds_at_best(self, format: str) -> float:
+        """Return the least seconds of a product in any layout of a format."""
         model, statistics = MODELS[format], self.statistics
-        if self.op == "matmul" or model.bytes_known:
-            return True
-        at_best = self.machine.seconds(model.cost(self.machine.backend, {}), statistics.counts, statistics.at_best)
-        return at_best < _REQUIRED * best
+        return self.machine.seconds(
+            model.least_cost(self.machine.backend), statistics.counts, model.at_best(statistics)
+        )
+
+    def traversal(self, format: str, options: dict[str, Any]) -> Traversal:
+        """Return the counts of a product in a layout."""
+        return MODELS[format].traversal(self.statistics, self._summary, options)
 
     def candidate(self, format: str, **options: Any) -> Candidate:
         """Return a layout, with the cost of a product in it."""
         model, statistics = MODELS[format], self.statistics
-        cost, traversal = model.cost(self.machine.backend, options), model.traversal(statistics, self._summary, options)
+        cost, traversal = model.cost(self.machine.backend, options), self.traversal(format, options)
         positions = (self.csr.nnz + traversal.positions) / 2
         convert = self.seconds_to_csr + 1e-9 * cost.convert * positions + _DIAGONAL * traversal.converted
         if self.op == "matvec":
@@ -147,8 +157,8 @@ class Candidates:
             seconds, result_nbytes = model.square(self.squares) or self.squares.as_csr()
             moved = 2 * traversal.nbytes + result_nbytes
         return Candidate(
-            format, options, traversal.nbytes, moved, seconds, convert, self.dtype, narrow=self._narrow,
-            statistics=statistics,
+            format, options, traversal.nbytes, moved, seconds, convert, self.dtype, traversal.positions,
+            narrow=self._narrow, statistics=statistics,
         )  # fmt: skip
 
 

@@ -2,17 +2,19 @@
 
 Arithmetic and memory traffic overlap, and stalls are added::
 
-    seconds = call + (work^2 + moving^2)^(1/2) + stalled
+    seconds = call + ((work^2 + moving^2)^(1/2) + stalled) * share
 
 ``work`` is the time for rows, positions (multiplied values, including padding) and extra items, each with the
-nanoseconds in the model of the format. ``moving`` is the time to move A, x and y at the bandwidth of the memory, or of
-the caches in which they fit. ``stalled`` is the time of cache misses on x and, on a CPU, of branch mispredictions. On a
-GPU, a product takes at least as long as its longest thread (``step``), and a call at least as long as a kernel launch.
+nanoseconds in the model of the format. ``moving`` is the time to move A, x and y at the bandwidth of the memory, except
+for what the caches still contain from the previous product. ``stalled`` is the time of cache misses on x and, on a CPU,
+of branch mispredictions. ``share`` is 1 on a GPU; on a CPU it is the share of a thread, somewhat more than 1 / threads.
+On a GPU, a product takes at least as long as its longest thread (``step``), and a call at least as long as a kernel
+launch.
 
-The nanoseconds were fitted to measured products of 70 matrices on two cores of an EPYC with AVX-512 and on an H100, and
-then adjusted where the advice was wrong. The bandwidths are those of the same machines. Nothing is timed, so the same
-matrix gets the same advice in every process, independent of the load of the machine. `python -m benchmarks advice`
-compares the advice with measured times.
+The nanoseconds were fitted to measured products on two machines with Intel's and AMD's processors and AVX-512, with 1,
+2 and 16 threads, and on an H200 (`python -m benchmarks.studies.advice_fit`). Nothing is timed, so the same matrix gets
+the same advice in every process, independent of the load of the machine. `python -m benchmarks advice` compares the
+advice with measured times, also for families of matrices that the costs were not fitted to.
 """
 
 from __future__ import annotations
@@ -25,14 +27,16 @@ from .costs import Cost, Counts, Traversal
 
 _CALL = 1.6e-6  # seconds of overhead of a call on a CPU
 _LAUNCH, _OVERHEAD = 7.8e-6, 3e-6  # minimum seconds of a call on a GPU, and its overhead in addition to the work
-_PRIVATE, _SHARED = 1 << 20, 32 << 20  # bytes of the private and of the shared cache, typical of servers
-_SHARED_READ = 60e9  # bytes per second that a thread reads from the shared cache
+_PRIVATE = 1 << 20  # bytes of the private cache of a core, typical of servers
 _L2_OF_GPU = 40e6  # bytes that remain in the L2 cache of a GPU between products
-_FROM_L2 = 2.4  # bandwidth of this cache relative to a copy in memory
-_FITTING, _PARTLY = 0.75, 0.4  # data up to the first fraction of these caches stays there, the next fraction partly
-_PREDICTED = 5000  # branches per thread that the processor predicts, since it has seen them in previous products
-_READ, _CONTENTION = 28e9, 0.19  # bytes per second that one thread reads, and the slowdown by each additional thread
-_COPIED = 3.0e12  # bytes per second that a GPU copies
+_FROM_L2 = 2.0  # bandwidth of this cache relative to a copy in memory
+_FITTING, _PARTLY = 0.75, 0.4  # data up to the first fraction of this cache stays there, the next fraction partly
+_PREDICTED = 7500  # branches per thread that a processor learns from previous products; of twice as many it learns none
+_READ = 28e9  # bytes per second that a thread reads
+_CONTENTION = (
+    0.08  # slowdown of all threads by each additional one, which shares the memory, the caches and often a core
+)
+_COPIED = 3.6e12  # bytes per second that a GPU copies
 _SERIAL = 1 << 17  # multiply-adds up to which a single thread is used
 
 
@@ -41,6 +45,7 @@ class Machine(NamedTuple):
 
     backend: Backend
     threads: int  #: of a CPU; 0 on a GPU
+    reuse: bool = True  #: whether products follow each other, so that the caches still contain some of A, x and y
 
     @property
     def on_cpu(self) -> bool:
@@ -55,35 +60,35 @@ class Machine(NamedTuple):
     def seconds(self, cost: Cost, counts: Counts, traversal: Traversal) -> float:
         """Return the seconds of one product with these costs and counts."""
         width = cost.single if counts.itemsize == 4 else cost.complex if counts.complex else 1.0
-        work = 1e-9 * (
-            cost.row * counts.rows + width * (cost.position * traversal.positions + cost.extra * traversal.extras)
-        )
+        work = width * (cost.position * traversal.positions + cost.extra * traversal.extras)
+        work = 1e-9 * (work + cost.row * counts.rows + cost.step * traversal.steps)
         gathers = 1e-9 * cost.gather * traversal.lines
-        work += 1e-9 * cost.step * traversal.steps
         moved = traversal.nbytes + counts.vectors
         if self.backend is not CPU:
             running = _OVERHEAD + hypot(work, cost.bytes * self._moving(moved, 1)) + gathers
             return 1e-9 * cost.call + (_LAUNCH**4 + running**4) ** 0.25  # a smooth maximum
-        serial = max(traversal.positions, counts.entries) + counts.rows < _SERIAL
-        threads = 1 if serial else max(1, min(self.threads, counts.rows // cost.rows_each))
-        mispredicted = 1e-9 * cost.branch * max(0.0, counts.branches - threads * _PREDICTED)
-        uncached = max(0.0, 1 - _PRIVATE / 2 / max(1, counts.vectors))  # fraction of x outside of the private caches
-        stalled = hypot(gathers * uncached, mispredicted)
-        return _CALL + hypot(work / threads, self._moving(moved, threads)) + stalled / threads
+        serial = traversal.positions + counts.rows < _SERIAL and counts.entries + counts.rows < _SERIAL
+        threads = 1.0 if serial else max(1.0, min(self.threads, counts.rows / cost.rows_each))
+        stalled = 0.0
+        if gathers and counts.vectors > _PRIVATE / 2:  # a fraction of x is not in the private caches
+            stalled = gathers * (1 - _PRIVATE / 2 / counts.vectors)
+        if cost.branch and counts.branches > threads * _PREDICTED:
+            mispredicted = counts.branches * min(1.0, counts.branches / (threads * _PREDICTED) - 1)
+            stalled = hypot(stalled, 1e-9 * cost.branch * mispredicted)
+        each = (1 + _CONTENTION * (threads - 1)) / threads
+        return _CALL + each * (hypot(work, self._moving(moved, threads)) + stalled)
 
-    def _moving(self, moved: float, threads: int) -> float:
-        """Return the seconds to move these bytes, considering the caches."""
-        cache = _SHARED if self.backend is CPU else _L2_OF_GPU
-        far = min(1.0, max(0.0, moved / cache - _FITTING) / _PARTLY)
-        if self.backend is not CPU:
-            return moved * (far + (1 - far) / _FROM_L2) / self.bandwidth
-        near = max(0.0, 1 - threads * _PRIVATE / max(1.0, moved)) - far
-        return moved * max(0.0, near) / (_SHARED_READ * threads) + moved * far / bandwidth(self.backend, threads)
+    def _moving(self, moved: float, threads: float) -> float:
+        """Return the seconds that a thread, or a GPU, takes to move these bytes, considering the caches."""
+        if self.backend is CPU:
+            return max(0.0, moved - threads * _PRIVATE * self.reuse) / bandwidth(self.backend, 1)
+        far = min(1.0, max(0.0, moved / _L2_OF_GPU - _FITTING) / _PARTLY) if self.reuse else 1.0
+        return moved * (far + (1 - far) / _FROM_L2) / self.bandwidth
 
 
-def machine(backend: Backend) -> Machine:
+def machine(backend: Backend, reuse: bool = True) -> Machine:
     """Return a device, with the current number of threads."""
-    return Machine(backend, get_num_threads() if backend is CPU else 0)
+    return Machine(backend, get_num_threads() if backend is CPU else 0, reuse)
 
 
 def bandwidth(backend: Backend, threads: int) -> float:

@@ -12,7 +12,7 @@ from .candidate import Candidate
 from .recommendation import TIE
 
 _CHANGES = 1 / TIE  # largest time relative to the current layout at which another layout is recommended
-_SAME = 1.05  # among the layouts within this factor of the shortest time, the one with the fewest options is selected
+SAME = 1.05  # among the layouts within this factor of the shortest time, the one with the fewest options is selected
 
 
 def fitting_layouts(
@@ -36,16 +36,21 @@ def with_current(current: Candidate | None, layouts: list[Candidate]) -> list[Ca
     return layouts if current is None else [current, *(one for one in layouts if one.name != current.name)]
 
 
+def _preference(one: Candidate, products: int) -> tuple[float, ...]:
+    """Return the sorting key of equally fast layouts: few options, nearly full diagonals, csr, and a short time."""
+    return one.complexity, not one.nearly_full, one.format != COMMON, one.total_seconds(products)
+
+
 def ranked_layouts(layouts: list[Candidate], current: Candidate | None, products: int) -> list[Candidate]:
     """Return the layouts by total time, but the recommended one first.
 
-    Among layouts that are equally fast, one with few options is recommended, and among these one that stores nearly
-    full diagonals.
+    Among layouts that are equally fast, one with few options is recommended, among these one that stores nearly full
+    diagonals, and otherwise csr.
     """
     by_time = sorted(layouts, key=lambda one: one.total_seconds(products))
     best = by_time[0].total_seconds(products)
-    same = [one for one in by_time if one.total_seconds(products) <= _SAME * best]
-    first = min(same, key=lambda one: (one.complexity, not one.nearly_full, one.total_seconds(products)))
+    same = [one for one in by_time if one.total_seconds(products) <= SAME * best]
+    first = min(same, key=lambda one: _preference(one, products))
     if current is not None and first.total_seconds(products) > _CHANGES * current.total_seconds(products):
         first = current
     return [first, *(one for one in by_time if one is not first)]

@@ -38,6 +38,8 @@ class Recommendation:
         The operation that the layouts are compared for.
     products : int
         The number of products for which the conversion has to be worth it.
+    reuse : bool
+        Whether the products follow each other directly, so that the caches still contain some of A, x and y.
     device : str
         Where the products run: ``"cpu"``, ``"cuda:0"``, ...
     threads : int
@@ -63,6 +65,7 @@ class Recommendation:
     nnz: int
     op: str
     products: int
+    reuse: bool
     device: str
     threads: int
     current: Candidate
@@ -186,8 +189,8 @@ class Recommendation:
     # ---- text -----------------------------------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain values, ready for JSON."""
-        names = ("dtype", "nnz", "op", "products", "device", "threads", "format", "layout", "unchanged", "reason",
-                 "hints", "left_out")  # fmt: skip
+        names = ("dtype", "nnz", "op", "products", "reuse", "device", "threads", "format", "layout", "unchanged",
+                 "reason", "hints", "left_out")  # fmt: skip
         return {
             "shape": list(self.shape),
             **{name: getattr(self, name) for name in names},
@@ -196,7 +199,11 @@ class Recommendation:
         }
 
     def _plain(self, one: Candidate) -> dict[str, Any]:
-        values = {name: value for name, value in vars(one).items() if name not in ("order", "statistics", "matrix")}
+        values = {
+            name: value
+            for name, value in vars(one).items()
+            if name not in ("order", "statistics", "matrix", "positions")
+        }
         return values | {"name": one.name, "break_even": self.break_even(one), "current": one is self.current}
 
     def __repr__(self) -> str:

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from operator import matmul
-from statistics import median
 from typing import Any
 
-from .. import measure
 from .._backends import memory
 from .._backends.backend import CPU
 from .._matrix.sparse_array import SparseArray
@@ -56,7 +54,7 @@ def tuned(
         before = candidates.seconds_to_csr + (ordering(csr) if one.order else 0.0)
         conversion = 0.0 if one.matrix is not None else before + time.perf_counter() - start
         built[one] = _call(matrix, csr, op), conversion
-    seconds = _seconds({one: call for one, (call, _) in built.items()}, csr)
+    seconds = _seconds({one: call for one, (call, _) in built.items()}, candidates)
     measured = [replace(one, measured=seconds[one], conversion=conversion) for one, (_, conversion) in built.items()]
     return [current, *measured] if slow else measured
 
@@ -68,9 +66,10 @@ def _call(matrix: Any, csr: SparseArray, op: str) -> Callable[[], Any]:
     return partial(matmul, matrix, x if csr._backend is CPU else csr._core.from_host(x, csr._backend.index))
 
 
-def _seconds(calls: dict[Candidate, Callable[[], Any]], csr: SparseArray) -> dict[Candidate, float]:
-    if csr._backend is CPU:
-        names = {str(i): one for i, one in enumerate(calls)}
-        times = measure.time_calls({i: calls[one] for i, one in names.items()}, budget=_BUDGET * len(calls))
-        return {names[i]: time.median for i, time in times.items()}
-    return {one: median(gpu_clock.time_calls(call, csr._backend, _SAMPLES)) for one, call in calls.items()}
+def _seconds(calls: dict[Candidate, Callable[[], Any]], candidates: Candidates) -> dict[Candidate, float]:
+    names = {str(i): one for i, one in enumerate(calls)}
+    times = gpu_clock.time_all(
+        {i: calls[one] for i, one in names.items()}, candidates.csr._backend, budget=_BUDGET * len(calls),
+        samples=_SAMPLES, reuse=candidates.machine.reuse,
+    )  # fmt: skip
+    return {names[i]: time.median for i, time in times.items()}

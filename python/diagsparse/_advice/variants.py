@@ -79,12 +79,10 @@ def hints(candidates: Candidates, best: Candidate) -> list[str]:
         return []
     if best.is_scipy or best.format not in MODELS:  # narrower values would need another layout
         return []
-    values = candidates.csr._matrix.values
-    if not _same_in(dtype, candidates.csr._backend.host(values[: min(len(values), _SAMPLED)])):
-        return []
     one = Candidates(candidates.csr, candidates.machine, candidates.op, dtype, candidates.statistics)
     gain = best.seconds / one.candidate(best.format, **best.layout).seconds
-    if gain < _WORTH:
+    values = candidates.csr._matrix.values
+    if gain < _WORTH or not _same_in(dtype, candidates.csr._backend.host(values[: min(len(values), _SAMPLED)])):
         return []
     faster = f"With narrow=True, {best.format} would be {digits(gain)}x as fast"
     return [f"{faster}: {dtype} seems to represent all values exactly."]

@@ -15,6 +15,7 @@ from .format import Format
 from .options import power_of_two
 
 _MAX_BLOCK = 1 << 16
+_SMALL = 256  # largest block whose indices have one byte
 _BLOCK_COST = 256  # the approximate cost of a block in a product, in bytes that could be read meanwhile
 _BLOCKS = [1 << bits for bits in range(1, 17)]
 
@@ -44,7 +45,7 @@ class Csb(Format):
 
     def nbytes(self, s: Summary, **options: int) -> int:
         blocks = _count(s.shape, self.completed(s, options)["block"])
-        index = _local_type(_block_of(s.shape, blocks)).itemsize
+        index = 1 if blocks >= _count(s.shape, _SMALL) else 2  # larger blocks are fewer
         return s.entries * (s.itemsize + 2 * index) + 8 * (blocks + 1)
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
@@ -124,4 +125,4 @@ def _block_of(shape: tuple[int, int], blocks: int) -> int | None:
 
 def _local_type(block: int | None) -> np.dtype:
     """Return the type of the indices within a block."""
-    return np.dtype(np.uint8 if block and block <= 256 else np.uint16)
+    return np.dtype(np.uint8 if block and block <= _SMALL else np.uint16)

@@ -190,21 +190,22 @@ def _others(structure: Structure, csr: int) -> list[list[str]]:
     help="Number of products that will be computed. Default: 1000.",
 )
 @click.option("--format", "formats", multiple=True, help=f"One of {', '.join(FORMATS)}; can be repeated. Default: all.")
+@click.option("--no-reuse", is_flag=True, help="Other data is read between two products.")
 @click.option("--tune", is_flag=True, help="Build and measure the layouts with the shortest predicted times.")
 @click.option("--narrow", is_flag=True, help="Also consider values with fewer bytes, if this rounds none of them.")
 @click.option("--reorder", is_flag=True, help="Also consider the reverse Cuthill-McKee order.")
 @max_bytes
 @common
 def recommend_command(
-    terminal: Terminal, file: Path, op: str, products: int, formats: tuple[str, ...], tune: bool, narrow: bool,
-    reorder: bool, max_bytes: int | None,
+    terminal: Terminal, file: Path, op: str, products: int, no_reuse: bool, formats: tuple[str, ...], tune: bool,
+    narrow: bool, reorder: bool, max_bytes: int | None,
 ) -> None:  # fmt: skip
     """Recommend the format and options in which products with the matrix in FILE should be fastest.
 
     With --op solve: the method to solve systems with the matrix, without the options for products.
     """
     advice = recommend(
-        read_floats(file, max_bytes=max_bytes), op, device=terminal.device, products=products,
+        read_floats(file, max_bytes=max_bytes), op, device=terminal.device, products=products, reuse=not no_reuse,
         formats=formats or None, tune=tune, narrow=narrow, reorder=reorder, max_bytes=max_bytes,
     )  # fmt: skip
     terminal.show(str(advice), requested=True)

@@ -6,6 +6,7 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/convert.hpp"
+#include "core/sample.hpp"
 #include "core/summary.hpp"
 #include "formats/mdia/palette.hpp"
 #include "formats/sell/layout.hpp"
@@ -43,6 +44,18 @@ void bind_conversions(py::module_& m) {
   };
   of_diagonals("occupied_diagonals", occupied_diagonals);
   of_diagonals("entries_on_diagonals", entries_on_diagonals);
+  m.def("sample", [](const Matrix& csr) {
+    Sample result;
+    {
+      const Entry entry(csr.device(), {&csr});
+      result = sample(csr);
+    }
+    const auto numbers = [](const std::vector<int64>& all) {
+      return py::array_t<int64>(static_cast<py::ssize_t>(all.size()), all.data());
+    };
+    return py::make_tuple(numbers(result.offsets), numbers(result.fill), result.blocks, result.in_full_blocks,
+                          result.masks, result.lines, result.branches);
+  });
   m.def("occupied_blocks", guarded(occupied_blocks));
   m.def("leading_entries", [](const Matrix& a, Op op, const Options& which) {
     const auto limit = [&](const char* name) { return option(which, name, kAnyExtent); };

@@ -14,7 +14,7 @@
 #include "cpu/measure.hpp"
 #include "cpu/mirror_sums.hpp"
 #include "cpu/parallel.hpp"
-#include "cpu/sample.hpp"
+#include "cpu/row_period.hpp"
 
 namespace py = pybind11;
 
@@ -45,28 +45,6 @@ py::array as_numpy(py::handle object) {
 }
 
 using Numbers = py::array_t<std::int32_t, py::array::c_style>;
-
-py::dict sampled(const std::vector<std::pair<int64, int64>>& rows, const Numbers& lengths, const Numbers& columns,
-                 int64 per_line) {
-  std::vector<RowWindow> windows;
-  int64 count = 0;
-  for (const auto& [first, last] : rows) {
-    windows.push_back({first, last - first});
-    count += last - first;
-  }
-  const std::span<const std::int32_t> of_rows(lengths.data(), lengths.size()), all(columns.data(), columns.size());
-  if (count != lengths.size() || std::accumulate(of_rows.begin(), of_rows.end(), int64{0}) != columns.size()) {
-    throw std::logic_error("sample: the lengths of the rows do not fit");
-  }
-  const Sample result = sample(windows, of_rows, all, per_line);
-  const auto numbers = [](const std::vector<int64>& v) {
-    return py::array_t<int64>(static_cast<py::ssize_t>(v.size()), v.data());
-  };
-  using namespace py::literals;
-  return py::dict("offsets"_a = numbers(result.offsets), "counts"_a = numbers(result.counts),
-                  "blocks"_a = result.blocks, "in_full_blocks"_a = result.in_full_blocks, "masks"_a = result.masks,
-                  "lines"_a = result.lines, "turns"_a = result.turns);
-}
 
 }  // namespace
 
@@ -154,7 +132,6 @@ void bind_device(py::module_& m) {
     const Unlocked unlocked;
     return a.dtype == b.dtype && a.shape == b.shape && same_bytes(a.data, b.data, a.nbytes());
   });
-  m.def("sample", &sampled);
   m.def("period_of_rows", [](int64 first, int64 cols, const Numbers& lengths, const Numbers& columns,
                              py::handle values) {
     const std::span<const std::int32_t> of_rows(lengths.data(), lengths.size()), all(columns.data(), columns.size());

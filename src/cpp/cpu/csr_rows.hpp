@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <numeric>
 
 #include "core/compressed_rows.hpp"
@@ -81,13 +82,22 @@ template <class T>
   return differ == 0;
 }
 
+// Whether each of the rows [first, last) equals the row `by` below it, bitwise and entirely.
+template <class T>
+[[gnu::always_inline]] inline bool rows_repeat(const Csr<T>& a, int64 first, int64 last, int64 by) {
+  if (!columns_repeat(a, first, last, by)) return false;
+  const int64 begin = a.indptr[first], count = a.indptr[last] - begin;
+  return std::memcmp(a.values + begin, a.values + a.indptr[first + by], count * sizeof(T)) == 0;
+}
+
 constexpr int64 kRowsAtOnce = 64;
 
-// The end of the run of rows with the same offsets as row `end` - 1; at most `last`.
-template <class T>
-[[gnu::noinline]] int64 end_of_repeated(const Csr<T>& a, int64 end, int64 last) {
+// The end of the run of rows that repeat row `end` - 1; at most `last`. repeat(first, last) is whether each of these
+// rows repeats in the row below it.
+template <class Repeat>
+[[gnu::noinline]] int64 end_of_repeated(int64 end, int64 last, const Repeat& repeat) {
   for (int64 step = 1; step > 0;) {
-    if (end + step <= last && columns_repeat(a, end - 1, end - 1 + step, 1)) {
+    if (end + step <= last && repeat(end - 1, end - 1 + step)) {
       end += step;
       step = std::min(2 * step, kRowsAtOnce);
     } else {
@@ -102,7 +112,8 @@ template <class T, class F>
 void for_repeated_rows(const Csr<T>& a, int64 first, int64 last, const F& f) {
   for (int64 i = first, end; i < last; i = end) {
     end = i + 1;
-    if (end < last && columns_repeat(a, i, end, 1)) end = end_of_repeated(a, end + 1, last);
+    const auto repeat = [&](int64 from, int64 to) { return columns_repeat(a, from, to, 1); };
+    if (end < last && repeat(i, end)) end = end_of_repeated(end + 1, last, repeat);
     f(i, end - i);
   }
 }

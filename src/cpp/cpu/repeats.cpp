@@ -2,7 +2,6 @@
 #include "core/repeats.hpp"
 
 #include <atomic>
-#include <cstring>
 
 #include "core/summary.hpp"
 #include "cpu/csr_rows.hpp"
@@ -10,14 +9,6 @@
 namespace diagsparse {
 
 namespace {
-
-// Whether each of the rows [first, last) equals the row `by` below it, bitwise and entirely.
-template <class T>
-bool rows_repeat(const Csr<T>& a, int64 first, int64 last, int64 by) {
-  if (!columns_repeat(a, first, last, by)) return false;
-  const int64 begin = a.indptr[first], count = a.indptr[last] - begin;
-  return std::memcmp(a.values + begin, a.values + a.indptr[first + by], count * sizeof(T)) == 0;
-}
 
 template <class T>
 bool all_repeat(const Csr<T>& a, int64 by) {

@@ -16,19 +16,10 @@ namespace diagsparse {
 
 namespace {
 
-// How a table records that `rows` entries are on a diagonal.
-struct Mark {
-  using Number = bool;
-  static void add(bool& touched, int64) { touched = true; }
-};
-struct Count {
-  using Number = std::int32_t;
-  static void add(std::int32_t& count, int64 rows) { count += static_cast<std::int32_t>(rows); }
-};
+using Number = std::int32_t;  // of entries on a diagonal
 
 // A number for each diagonal in ascending order, and a flag for each part of the diagonals that has been written. The
 // system provides zeroed pages only where numbers are written, and other parts are not read.
-template <class Number>
 class Table {
  public:
   static constexpr int kBits = 14;
@@ -58,12 +49,11 @@ class Table {
   std::vector<std::uint16_t> touched_;
 };
 
-// Records the entries of the rows [first, last).
-template <class How>
-void add_diagonals_of(const Csr<float> a, int64 first, int64 last, typename Table<typename How::Number>::View table) {
+// Adds the entries of the rows [first, last).
+void add_diagonals_of(const Csr<float> a, int64 first, int64 last, Table::View table) {
   for_repeated_rows(a, first, last, [=](int64 i, int64 rows) {
     const int64 main = a.rows - 1 - i;
-    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) How::add(table.at(main + a.indices[e]), rows);
+    for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) table.at(main + a.indices[e]) += static_cast<Number>(rows);
   });
 }
 
@@ -82,21 +72,18 @@ std::vector<Occupied> listed_diagonals(const Csr<float>& a) {
 }
 
 // Adds up the tables; the first diagonal has offset `lowest`.
-template <class How, class Tables>
-std::vector<Occupied> read_out(const Tables& tables, int64 lowest, int64 diagonals) {
-  constexpr int64 part = Table<typename How::Number>::kPart;
-  const auto sum = std::make_unique<typename How::Number[]>(part);
+std::vector<Occupied> read_out(const std::vector<std::unique_ptr<Table>>& tables, int64 lowest, int64 diagonals) {
+  constexpr int64 part = Table::kPart;
+  const auto sum = std::make_unique<Number[]>(part);
   std::vector<Occupied> result;
   for (int64 first = 0; first < diagonals; first += part) {
     bool touched = false;
     for (const auto& table : tables) {
       const auto* const numbers = table->part(first / part);
       if (numbers == nullptr) continue;
-      if (!touched) std::fill_n(sum.get(), part, typename How::Number{});
+      if (!touched) std::fill_n(sum.get(), part, Number{});
       touched = true;
-      for (int64 d = 0; d < std::min(part, diagonals - first); ++d) {
-        if (numbers[d]) How::add(sum[d], numbers[d]);
-      }
+      for (int64 d = 0; d < std::min(part, diagonals - first); ++d) sum[d] += numbers[d];
     }
     for (int64 d = 0; touched && d < part; ++d) {
       if (sum[d]) result.push_back({first + d + lowest, sum[d]});
@@ -105,35 +92,39 @@ std::vector<Occupied> read_out(const Tables& tables, int64 lowest, int64 diagona
   return result;
 }
 
-// The diagonals with entries, ascending. The numbers of entries are valid only if How is Count.
-template <class How>
+// The diagonals with entries, ascending.
 std::vector<Occupied> occupied(const Csr<float>& a) {
-  using Number = typename How::Number;
   const int64 entries = a.indptr[a.rows], lowest = 1 - a.rows, diagonals = a.cols - lowest;
   if (entries == 0) return {};
   if (!table_is_worthwhile(a.rows, a.cols, entries)) return listed_diagonals(a);
   // Each worker has a table; together they need no more memory than the matrix.
   const int64 bytes = diagonals * static_cast<int64>(sizeof(Number));
-  std::vector<std::unique_ptr<Table<Number>>> tables(workers_for(8 * entries / bytes));
+  std::vector<std::unique_ptr<Table>> tables(workers_for(8 * entries / bytes));
   for_rows(a, tables.size(), 1, [&](int64 worker, int64 first, int64 last) {
-    if (!tables[worker]) tables[worker] = std::make_unique<Table<Number>>(diagonals);
-    add_diagonals_of<How>(a, first, last, tables[worker]->view());
+    if (!tables[worker]) tables[worker] = std::make_unique<Table>(diagonals);
+    add_diagonals_of(a, first, last, tables[worker]->view());
   });
   std::erase(tables, nullptr);
-  return read_out<How>(tables, lowest, diagonals);
+  return read_out(tables, lowest, diagonals);
+}
+
+// The same, computed once in a single pass: who needs the offsets often needs the numbers of entries as well.
+const std::vector<Occupied>& occupied_once(const Matrix& csr) {
+  return *csr.cache().get<std::vector<Occupied>>(
+      "diagonals with entries", [&] { return std::make_shared<std::vector<Occupied>>(occupied(structure_of(csr))); });
 }
 
 }  // namespace
 
 std::vector<int64> find_occupied_diagonals(const Matrix& csr) {
   std::vector<int64> offsets;
-  for (const Occupied& d : occupied<Mark>(structure_of(csr))) offsets.push_back(d.offset);
+  for (const Occupied& d : occupied_once(csr)) offsets.push_back(d.offset);
   return offsets;
 }
 
 std::vector<int64> count_on_diagonals(const Matrix& csr) {
   std::vector<int64> counts;
-  for (const Occupied& d : occupied<Count>(structure_of(csr))) counts.push_back(d.entries);
+  for (const Occupied& d : occupied_once(csr)) counts.push_back(d.entries);
   return counts;
 }
 

@@ -1,7 +1,4 @@
-"""A performance model for each format in which products can be fast.
-
-Formats that make it unnecessary to consider many of the others come first.
-"""
+"""A performance model for each format in which products can be fast."""
 
 from .blocks import BLOCKS
 from .diagonals import DIAGONALS
@@ -12,4 +9,4 @@ from .rows import ROWS
 
 __all__ = ["MODELS", "Model"]
 
-MODELS: dict[str, Model] = {one.format: one for one in (*MASKED_DIAGONALS, *DIAGONALS, *QUASI_BANDS, *BLOCKS, *ROWS)}
+MODELS: dict[str, Model] = {one.format: one for one in (*DIAGONALS, *MASKED_DIAGONALS, *QUASI_BANDS, *BLOCKS, *ROWS)}

@@ -19,6 +19,14 @@ _BY_CSR = 1.1  # time relative to csr if the product is computed in csr
 class Blocks(Model):
     """Blocks of 8 x 8. The blocks are the extra items; positions are the values outside of full blocks."""
 
+    def at_best(self, statistics: Statistics) -> Traversal:
+        """Return the counts, estimated from the sample."""
+        counts, blocks = statistics.at_best, statistics.sample.blocks
+        return counts._replace(
+            nbytes=counts.nbytes + 16 * blocks, positions=counts.positions * (1 - statistics.sample.in_full_blocks),
+            extras=float(blocks), lines=statistics.sample.lines * statistics.csr.nnz,
+        )  # fmt: skip
+
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
         nnz, sample = statistics.csr.nnz, statistics.sample
@@ -44,7 +52,7 @@ class Blocks(Model):
 BLOCKS = (
     Blocks(
         "bmsparse",
-        {"": Cost(4.8, 0.3, 9.0, single=0.8, complex=4.0, convert=6.0)},
-        {"": Cost(0, 2.8e-3, 0.038, gather=2.6e-3, step=24, bytes=0.85, convert=0.6)},
+        {"": Cost(5.2, 0.65, extra=5.3, single=0.8, complex=4, convert=6)},
+        {"": Cost(0, 0.0031, extra=0.029, gather=0.0097, step=3.3, bytes=1.3, convert=0.6)},
     ),
 )

@@ -26,7 +26,7 @@ class Diagonals(DiagonalModel):
     `square` is the time of a square relative to `hm`.
     """
 
-    transposed_as_fast = True
+    transposed_as_fast, required = True, 1.1  # entire diagonals are preferred to other formats that are equally fast
 
     def __init__(self, format: str, cpu: Cost, gpu: Cost, square: float) -> None:
         super().__init__(
@@ -43,6 +43,10 @@ class Diagonals(DiagonalModel):
             },
         )
         self._square = square
+
+    def at_best(self, statistics: Statistics) -> Traversal:
+        """Return the counts if the diagonals repeat."""
+        return Traversal(0, float(statistics.diagonal_elements if statistics.of_diagonals else statistics.csr.nnz))
 
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
@@ -114,19 +118,19 @@ class SharedRows(Diagonals):
 DIAGONALS = (
     RowEach(
         "dia",
-        Cost(0, 0.135, 0.15, single=0.4, complex=2.6, convert=1.3, step=27.0, rows_each=2048),
+        Cost(0, 0.2, 0.13, single=0.4, complex=2.6, convert=1.3, step=26.0, rows_each=2048),
         Cost(0, 1.8e-3, step=33, bytes=0.75, single=0.9, convert=0.11),
         square=1.0,
     ),
     Diagonals(
         "hm",
-        Cost(0, 0.147, 0.17, single=0.45, complex=2.7, convert=1.3, step=27.0, rows_each=2048),
+        Cost(0, 0.21, 0.14, single=0.45, complex=2.7, convert=1.3, step=26.0, rows_each=2048),
         Cost(0, 1.9e-3, step=32, bytes=0.76, single=0.9, convert=0.1),
         square=1.0,
     ),
     SharedRows(
         "cdm",
-        Cost(0, 0.147, 0.3, single=0.4, complex=2.5, convert=1.3, step=27.0, rows_each=2048),
+        Cost(0, 0.22, 0.29, single=0.4, complex=2.5, convert=1.3, step=28.0, rows_each=2048),
         Cost(0, 2.6e-3, step=52, bytes=0.8, single=0.9, convert=0.1),
         square=1.08,
     ),

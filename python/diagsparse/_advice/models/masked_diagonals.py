@@ -15,18 +15,28 @@ from ..squares import Price, Prices, Squares
 from ..statistics import Statistics
 from .model import DiagonalModel, Finder
 
+_SIGNS = 2  # different values of a diagonal whose codes need no lookup
 _SERIAL = 1 << 62  # more rows per thread than any matrix has: a single thread is used
 _SQUARE = Prices(Price(0.72, 0.0, row=2.0, pair=5.2), Price(0.003, 0.006, pair=0.05))
 
 
 class MaskedDiagonals(DiagonalModel):
-    """Diagonals with masks. The masks are the extra items."""
+    """Diagonals with masks. The masks are the extra items; on a CPU, positions are values that codes look up."""
+
+    def at_best(self, statistics: Statistics) -> Traversal:
+        """Return the counts if a palette contains all values."""
+        nnz, masks = statistics.csr.nnz, statistics.csr.nnz * statistics.sample.masks
+        return Traversal(round(4 * masks), 0.0 if statistics.on_cpu else float(nnz), masks)
 
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
-        nnz, nbytes = statistics.csr.nnz, self.forecast(s, FORMATS[self.format].checked_options(options))
-        steps = statistics.steps(len(s.offsets))
-        return Traversal(nbytes, float(nnz), nnz * statistics.sample.masks, steps, converted=steps)
+        format, nnz = FORMATS[self.format], statistics.csr.nnz
+        given = format.checked_options(options)
+        nbytes, steps = self.forecast(s, given), statistics.steps(len(s.offsets))
+        positions = nnz
+        if statistics.on_cpu:  # a diagonal of one or two values needs no lookup
+            positions = int(s.fill[s.colors > _SIGNS].sum()) if nbytes < format.nbytes(s, **given) else 0
+        return Traversal(nbytes, float(positions), nnz * statistics.sample.masks, steps, converted=steps)
 
     def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
         """Yield all entries, and one triangle."""
@@ -59,11 +69,11 @@ MASKED_DIAGONALS = (
     MaskedDiagonals(
         "mdia",
         {
-            "": Cost(0.34, 0.0, 6.8, step=5.0, single=0.53, complex=4.0, convert=2.2),
-            "symmetry": Cost(1.36, 0.0, 7.0, step=5.0, single=0.5, complex=7.0, rows_each=_SERIAL, convert=3.5),
+            "": Cost(0.99, 1.1, extra=6.6, step=5.1, single=0.53, complex=4, convert=2.2),
+            "symmetry": Cost(1.36, 1.1, 7.0, step=5.0, single=0.5, complex=7.0, rows_each=_SERIAL, convert=3.5),
         },
         {
-            "": Cost(0, 1.0e-3, 0.05, step=40, bytes=0.8, single=0.9, convert=0.2),
+            "": Cost(0, 0.0011, extra=0.012, step=40, bytes=1.1, single=0.9, convert=0.2),
             "symmetry": Cost(0, 1.2e-3, 0.03, step=60, bytes=1.45, single=0.9, convert=0.3),
         },
     ),

@@ -38,11 +38,16 @@ class Model(ABC):
     """
 
     transposed_as_fast = False  #: whether products with the transpose take equally long
+    required = 0.95  #: fraction of the best time; the format is skipped if even its least counts would take longer
     structured = True  #: whether the format is for matrices whose nonzeros have some structure
-    bytes_known = True  #: whether its bytes follow from statistics that are known, otherwise they require a pass
 
     def __init__(self, format: str, cpu: dict[str, Cost], gpu: dict[str, Cost]) -> None:
         self.format, self.cpu, self.gpu = format, cpu, gpu
+        self._least = [Cost(*map(min, zip(*table.values(), strict=True))) for table in (cpu, gpu)]
+
+    def least_cost(self, backend: Backend) -> Cost:
+        """Return for each operation the least cost with any options."""
+        return self._least[0 if backend is CPU else 1]
 
     def cost(self, backend: Backend, options: dict[str, Any]) -> Cost:
         """Return the costs with these options; if they were not fitted, those with fewer options."""
@@ -54,6 +59,10 @@ class Model(ABC):
     def why_not(self, statistics: Statistics) -> str:
         """Return why the format is unsuitable, or "" if it is suitable."""
         return ""
+
+    def at_best(self, statistics: Statistics) -> Traversal:
+        """Return the least counts of a product in any layout of the format, known without a pass over the matrix."""
+        return statistics.at_best
 
     @abstractmethod
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:

@@ -6,12 +6,14 @@ from typing import Any
 
 from ..._matrix.summary import Summary
 from ..._show import columns
+from .. import words
 from ..candidate import Candidate
 from ..costs import Cost, Traversal
 from ..squares import Squares
 from ..statistics import Statistics
 from .model import Model
 
+_MOST = 0.5  # largest fraction of the nonzeros in the remainder
 _REST = 0.5, 4.0  # time of products with the remainder, relative to csr: a constant, and per fraction of the entries
 
 
@@ -23,7 +25,19 @@ class QuasiBands(Model):
         chosen, rest = statistics.bands
         if not len(chosen):
             return "no diagonal is nearly full, so all entries would be stored as in coosr"
+        if rest > _MOST * statistics.csr.nnz:
+            return "the nearly full diagonals contain less than half of the nonzeros"
         return "" if rest else "all nonzeros lie on its bands, so they would be stored as in dia"
+
+    def at_best(self, statistics: Statistics) -> Traversal:
+        """Return the counts of the bands and the remainder, which may be estimated."""
+        if statistics.full > words.FULL:  # then bands contain nearly all diagonals, and it takes time to find them
+            return statistics.at_best
+        (chosen, rest), m, item = statistics.bands, statistics.csr.shape[0], statistics.csr.dtype.itemsize
+        return Traversal(
+            len(chosen) * m * item + rest * (item + 4), float(len(chosen) * m), rest, 0.0,
+            statistics.sample.lines * rest,
+        )  # fmt: skip
 
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
@@ -61,9 +75,18 @@ QUASI_BANDS = (
         "qband",
         {
             "": Cost(
-                0, 0.14, 0.52, branch=24.0, step=10.0, gather=0.75, single=0.6, complex=2.4, convert=5.0, rows_each=1024
+                0,
+                0.11,
+                extra=0.88,
+                branch=1.4,
+                gather=0.81,
+                step=9.6,
+                single=0.6,
+                complex=2.4,
+                rows_each=1024,
+                convert=5,
             )
         },
-        {"": Cost(0, 5e-4, 5.5e-3, gather=6.5e-3, step=140, bytes=0.7, convert=0.4, call=1800)},
+        {"": Cost(0, 0.00036, extra=0.0021, gather=0.0022, step=140, convert=0.4, call=1800)},
     ),
 )

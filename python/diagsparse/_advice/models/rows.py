@@ -16,13 +16,18 @@ from .model import Finder, Model
 
 _SHORT = 1 << 16  # number of columns that 16-bit indices can address without bases
 _FEW_BITS = {"column_bits": 16}
+_PADDED = 1.02  # positions per entry from which rows are sorted by length
 _FEW = 2000  # number of nonzeros below which a product takes less time than the call overhead
 
 
 class Rows(Model):
     """Entries with their columns, without extra items."""
 
-    bytes_known, structured = False, False
+    structured = False
+
+    def at_best(self, statistics: Statistics) -> Traversal:
+        """Return the counts without padding, and without column indices."""
+        return statistics.at_best_by_rows
 
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
@@ -43,8 +48,6 @@ class Rows(Model):
 class Csr(Rows):
     """The reference format, csr."""
 
-    bytes_known = True
-
     def square(self, squares: Squares) -> tuple[float, int]:
         """Return the seconds and the bytes of C."""
         return squares.as_csr()
@@ -58,19 +61,17 @@ class Csr(Rows):
 
 
 class Padded(Rows):
-    """Rows that are padded to the length of other rows; the padding depends on the options."""
+    """Rows that are padded to the length of other rows, depending on the options. The padding is the extra items."""
 
     def traversal(self, statistics: Statistics, s: Summary, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product."""
         format: Any = FORMATS[self.format]
         given = format.completed(s, format.checked_options(options))
-        lines = self._imbalance(statistics) * statistics.sample.lines * statistics.csr.nnz
+        positions, nnz = format.positions(s, **given), statistics.csr.nnz
+        lines = statistics.sample.lines * nnz
         return Traversal(
-            format.nbytes(s, **given), float(format.positions(s, **given)), 0.0, statistics.longest_row, lines
+            format.nbytes(s, **given), float(positions), float(positions - nnz), statistics.longest_row, lines
         )
-
-    def _imbalance(self, statistics: Statistics) -> float:
-        return 1.0
 
 
 class Interleaved(Padded):
@@ -88,107 +89,110 @@ class Interleaved(Padded):
 
 
 class Slices(Interleaved):
-    """Slices: rows of different lengths in a slice add cache misses on x."""
+    """Slices of rows, in their order or sorted by length."""
 
     def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
         """Yield rows in their order, rows sorted by length, and 16-bit columns."""
         plain, *short = super().layouts(candidates, best)
         yield plain
-        yield candidates.candidate(self.format, sigma=4096)
+        if plain.positions > _PADDED * candidates.statistics.csr.nnz:
+            yield candidates.candidate(self.format, sigma=4096)
         yield from short
 
-    def _imbalance(self, statistics: Statistics) -> float:
-        return 1 + statistics.spread
+
+class Composed(Padded):
+    """Leading entries of rows in ell, the remainder in another format."""
+
+    def why_not(self, statistics: Statistics) -> str:
+        """Return "" unless one of the two parts would be empty."""
+        format: Any = FORMATS[self.format]
+        width, rest = format.split(statistics.summary)
+        if not width:
+            return "no row would have an entry in ell"
+        return "" if rest else "no row is longer than the others, so all entries would be stored as in ell"
 
 
-class Leading(Padded):
+class Leading(Composed):
     """Leading entries of rows in ell, the remainder in csr; also with 16-bit columns, and then one triangle."""
 
     def layouts(self, candidates: Finder, best: float) -> Iterator[Candidate]:
-        """Yield the format, and 16-bit columns if they are certainly possible, on a GPU also for one triangle."""
+        """Yield the format, and 16-bit columns if these need no bases, on a GPU also for one triangle."""
         yield candidates.candidate(self.format)
-        if self._short(candidates.statistics, _FEW_BITS):
+        statistics = candidates.statistics
+        if statistics.csr.shape[1] <= _SHORT:
             yield candidates.candidate(self.format, **_FEW_BITS)
-            if not candidates.statistics.on_cpu and candidates.statistics.symmetry:
-                halved = {"symmetry": candidates.statistics.symmetry, **_FEW_BITS}
-                if self._short(candidates.statistics, halved) and candidates.statistics.mirrored:
-                    yield candidates.candidate(self.format, **halved)
-
-    def _short(self, statistics: Statistics, options: dict[str, Any]) -> bool:
-        """Return whether 16-bit columns are certainly possible: there are few columns, or no remainder in csr."""
-        format: Any = FORMATS[self.format]
-        few = statistics.csr.shape[1] <= _SHORT
-        return few or format.split(statistics.summary, **format.checked_options(options))[1] == 0
+            if not statistics.on_cpu and statistics.symmetry and statistics.mirrored:
+                yield candidates.candidate(self.format, symmetry=statistics.symmetry, **_FEW_BITS)
 
 
 ROWS = (
     Csr(
         "csr",
-        {"": Cost(0.6, 0.43, branch=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.0)},
-        {"": Cost(2.8e-3, 4.2e-3, gather=5.4e-3, step=0.045, bytes=0.75, convert=0.0, call=350)},
+        {"": Cost(1.1, 0.42, branch=4.3, gather=0.83, single=0.9, complex=1.3, convert=0)},
+        {"": Cost(0.0017, 0.0038, gather=0.0051, step=0.033, bytes=0.51, convert=0, call=350)},
     ),
     Interleaved(
         "ell",
         {
-            "": Cost(0.17, 0.68, gather=2.3, single=0.93, complex=1.9, convert=1.7),
-            "column_bits": Cost(0.3, 0.92, gather=3.0, single=0.87, complex=1.8, convert=2.2),
+            "": Cost(0.14, 0.78, gather=0.84, single=0.93, complex=1.9, convert=1.7),
+            "column_bits": Cost(0.25, 1.05, gather=1.1, single=0.87, complex=1.8, convert=2.2),
         },
         {
-            "": Cost(5.7e-3, 5.5e-4, gather=4.6e-3, step=31, bytes=0.8, convert=0.2),
-            "column_bits": Cost(0.01, 1.75e-3, gather=3e-3, step=20, bytes=0.6, convert=0.3),
+            "": Cost(0.014, 0.00032, gather=0.0039, step=47, bytes=0.75, convert=0.2),
+            "column_bits": Cost(0.01, 0.00053, extra=0.00059, gather=0.0046, step=19, bytes=1.4, convert=0.3),
         },
     ),
     Slices(
         "sell",
         {
-            "": Cost(0.18, 0.56, branch=8.0, gather=0.75, single=1.06, complex=2.2, convert=1.0),
-            "sigma": Cost(0.97, 0.44, branch=8.0, gather=0.68, single=1.34, complex=2.4, convert=2.0),
-            "column_bits": Cost(0.1, 0.62, branch=8.0, gather=0.75, single=0.8, complex=2.4, convert=1.6),
-            "sigma column_bits": Cost(0.75, 0.5, branch=8.0, gather=0.75, single=0.9, complex=2.7, convert=2.5),
+            "": Cost(0.2, 0.73, branch=7.5, gather=0.7, single=1.1, complex=2.2, convert=1),
+            "sigma": Cost(1.2, 0.69, branch=1.4, gather=1.4, single=1.3, complex=2.4, convert=2),
+            "column_bits": Cost(0.1, 0.8, branch=7.5, gather=0.7, single=0.8, complex=2.4, convert=1.6),
+            "sigma column_bits": Cost(0.9, 0.8, branch=1.4, gather=1.4, single=0.9, complex=2.7, convert=2.5),
         },
         {
-            "": Cost(1e-3, 1.2e-3, gather=4.2e-3, step=58, bytes=1.0, convert=0.2),
-            "sigma": Cost(5.5e-3, 3.2e-3, gather=3.5e-3, step=50, bytes=1.1, convert=0.5),
-            "column_bits": Cost(8e-3, 2e-3, gather=3e-3, step=27, bytes=1.25, convert=0.3),
-            "sigma column_bits": Cost(9.5e-3, 1.9e-3, gather=3e-3, step=28, bytes=1.25, convert=0.5),
+            "": Cost(0.00077, 0.0017, extra=0.0014, gather=0.0016, step=1, bytes=1.5, convert=0.2),
+            "sigma": Cost(0.0022, 0.0039, extra=0.0015, gather=0.004, step=0.96, bytes=1.3, convert=0.5),
+            "column_bits": Cost(0.008, 0.00058, extra=0.00073, gather=0.0042, step=23, bytes=1.5, convert=0.3),
+            "sigma column_bits": Cost(0.0095, 0.0009, extra=0.004, gather=0.003, step=2, bytes=1.3, convert=0.5),
         },
     ),
     Leading(
         "ellcsr",
         {
-            "": Cost(2.4, 0.41, branch=26.0, gather=1.4, single=1.0, complex=2.3, convert=1.4),
-            "column_bits": Cost(2.3, 0.41, branch=26.0, gather=2.5, single=0.9, complex=2.0, convert=1.9),
-            "symmetry column_bits": Cost(2.5, 0.47, branch=26.0, gather=2.5, single=0.9, complex=1.8, convert=4.8),
+            "": Cost(3.4, 0.39, branch=4.9, gather=0.97, single=1, complex=2.3, convert=1.4),
+            "column_bits": Cost(3.0, 0.42, branch=5.0, gather=1.2, single=0.9, convert=1.9),
+            "symmetry column_bits": Cost(3.2, 0.47, branch=5.0, gather=1.2, single=0.9, complex=1.8, convert=4.8),
         },
         {
-            "": Cost(0.23, 3.3e-4, gather=7.5e-3, step=9.8, bytes=1.1, convert=0.2),
-            "column_bits": Cost(0.24, 3e-3, gather=2e-3, step=7, bytes=0.72, convert=0.3),
+            "": Cost(0.26, 0.00022, extra=0.001, gather=0.0015, step=16, bytes=1.6, convert=0.2),
+            "column_bits": Cost(0.24, 0.00081, extra=0.001, gather=0.0022, step=22, bytes=1.2, convert=0.3),
             "symmetry column_bits": Cost(0.22, 2.0e-3, gather=1e-3, step=7, bytes=1.4, convert=1.0),
         },
     ),
-    Padded(
+    Composed(
         "hyb",
-        {"": Cost(1.6, 0.77, branch=26.0, gather=2.1, single=0.87, complex=2.0, convert=2.7)},
-        {"": Cost(8e-3, 4.5e-3, gather=5e-3, bytes=0.6, convert=0.4, call=4000)},
+        {"": Cost(2.5, 1, branch=7.9, gather=2, single=0.87, convert=2.7)},
+        {"": Cost(0.033, 0.00037, gather=0.0049, bytes=0.99, convert=0.4, call=4000)},
     ),
     Rows(
         "jds",
-        {"": Cost(0.5, 0.62, branch=8.0, gather=2.5, single=1.0, complex=3.0, convert=2.6)},
-        {"": Cost(1.5e-3, 4.6e-3, gather=4.6e-3, step=4, bytes=1.12, convert=0.4)},
+        {"": Cost(1.1, 0.53, branch=3.6, gather=0.81, single=1, complex=3, convert=2.6)},
+        {"": Cost(0.0027, 0.0046, gather=0.0039, step=2.6, bytes=0.76, convert=0.4)},
     ),
     Rows(
         "coosr",
-        {"": Cost(0.75, 0.41, branch=26.0, gather=1.35, single=0.9, complex=1.3, convert=0.4)},
-        {"": Cost(2.5e-3, 4e-3, gather=5.4e-3, step=0.045, bytes=0.6, convert=0.2)},
+        {"": Cost(1.6, 0.31, branch=4.2, gather=0.8, single=0.9, complex=1.3, convert=0.4)},
+        {"": Cost(0.0026, 0.004, gather=0.0051, step=0.033, bytes=0.34, convert=0.2)},
     ),
     Rows(
         "coo",
-        {"": Cost(1.05, 0.82, branch=20.0, gather=1.5, single=1.0, complex=1.7, convert=0.35)},
-        {"": Cost(3.5e-3, 4e-3, gather=5.3e-3, step=0.045, bytes=0.6, convert=0.2)},
+        {"": Cost(1.3, 1, branch=6.7, gather=1.7, single=1, complex=1.7, convert=0.35)},
+        {"": Cost(0.0026, 0.0039, gather=0.0051, step=0.033, bytes=0.4, convert=0.2)},
     ),
     Rows(
         "csb",
-        {"": Cost(0.0, 1.32, gather=1.2, single=1.15, complex=1.5, convert=3.5)},
-        {"": Cost(3.5e-3, 0.03, gather=5.6e-3, step=50, bytes=1.4, convert=0.5)},
+        {"": Cost(0, 0.92, gather=0.6, single=1.1, complex=1.5, rows_each=130_000, convert=3.5)},
+        {"": Cost(0.023, 0.012, gather=0.0022, step=3.6, bytes=0.46, convert=0.5)},
     ),
 )

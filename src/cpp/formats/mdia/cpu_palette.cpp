@@ -1,11 +1,16 @@
 // Palettes of masked diagonals on the CPU.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <vector>
 
 #include "core/compressed_rows.hpp"
+#include "cpu/csr_rows.hpp"
 #include "formats/mdia/cpu_masks.hpp"
 #include "formats/mdia/palette.hpp"
 
@@ -21,8 +26,9 @@ class Colors {
   std::vector<Bits> values;
   bool too_many = false;
 
+  bool repeats(const Bits& value) const { return !values.empty() && value == last_; }
   void add(const Bits& value) {
-    if (too_many || (!values.empty() && value == last_)) return;
+    if (too_many || repeats(value)) return;
     last_ = value;
     if (2 * values.size() >= slots_.size()) grow();
     std::uint16_t& slot = slot_of(value);
@@ -91,26 +97,71 @@ std::vector<DistinctValues> distinct(const Matrix& m) {
   return all;
 }
 
+// The diagonals that have too many values in some task, so that no task has to count them any longer.
+class Closed {
+ public:
+  explicit Closed(std::size_t diagonals) : closed_(diagonals), open_(static_cast<int64>(diagonals)) {}
+  bool operator[](std::size_t d) const { return closed_[d].load(std::memory_order_relaxed); }
+  void close(std::size_t d) { open_ -= !closed_[d].exchange(true, std::memory_order_relaxed); }
+  bool all() const { return open_.load(std::memory_order_relaxed) == 0; }
+
+ private:
+  std::vector<std::atomic<bool>> closed_;
+  std::atomic<int64> open_;
+};
+
+// The number of each diagonal with entries. The system provides zeroed pages only where numbers are written.
+class Numbers {
+ public:
+  Numbers(int64 rows, int64 cols, const std::vector<int64>& offsets)
+      : main_(rows), numbers_(static_cast<std::int32_t*>(std::calloc(rows + cols, sizeof(std::int32_t)))) {
+    if (!numbers_) throw std::bad_alloc();
+    for (std::size_t d = 0; d < offsets.size(); ++d) numbers_[main_ + offsets[d]] = static_cast<std::int32_t>(d);
+  }
+  std::size_t operator[](int64 offset) const { return static_cast<std::size_t>(numbers_[main_ + offset]); }
+
+ private:
+  struct Free {
+    void operator()(std::int32_t* p) const { std::free(p); }
+  };
+  int64 main_;  // position of the main diagonal
+  std::unique_ptr<std::int32_t[], Free> numbers_;
+};
+
+template <class Bits>
+void add_row(const Csr<Bits>& a, int64 i, const Numbers& number, std::vector<Colors<Bits>>& colors, Closed& closed) {
+  for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+    const std::size_t d = number[a.indices[e] - i];
+    if (colors[d].repeats(a.values[e]) || closed[d]) continue;
+    colors[d].add(a.values[e]);
+    if (colors[d].too_many) closed.close(d);
+  }
+}
+
+// Rows that repeat the row above are skipped.
 template <class Bits>
 std::vector<int64> colors_of(const Matrix& csr, const std::vector<int64>& offsets) {
   const auto a = Csr<Bits>::of(csr);
+  const auto repeat = [&](int64 from, int64 to) { return rows_repeat(a, from, to, 1); };
   const int64 tasks = std::max<int64>(1, std::min(a.rows, tasks_for(csr.values.size())));
   std::vector<std::vector<Colors<Bits>>> of_task(tasks);
+  Closed closed(offsets.size());
+  const Numbers number(a.rows, a.cols, offsets);
   parallel_for(tasks, 4 * csr.values.size(), [&](int64 task) {
+    if (closed.all()) return;
     auto& colors = of_task[task] = std::vector<Colors<Bits>>(offsets.size());
-    for (int64 i = a.rows * task / tasks; i < a.rows * (task + 1) / tasks; ++i) {
+    const int64 last = a.rows * (task + 1) / tasks;
+    for (int64 i = a.rows * task / tasks; i < last && !closed.all(); i = end_of_repeated(i + 1, last, repeat)) {
       if (i % 1024 == 0) checkpoint();
-      auto d = offsets.begin();
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {  // columns are ascending
-        d = std::lower_bound(d, offsets.end(), a.indices[e] - i);
-        colors[d - offsets.begin()].add(a.values[e]);
-      }
+      add_row(a, i, number, colors, closed);
     }
   });
   std::vector<int64> counts;
   for (std::size_t d = 0; d < offsets.size(); ++d) {
     Colors<Bits> together;
-    for (const auto& colors : of_task) together.add(colors[d]);
+    for (const auto& colors : of_task) {
+      if (!closed[d] && !colors.empty()) together.add(colors[d]);
+    }
     counts.push_back(static_cast<int64>(together.values.size()));
   }
   return counts;

@@ -1,4 +1,8 @@
 // Defines the Format of sell, validates its arrays, and computes the slices of a matrix.
+#include <algorithm>
+#include <array>
+#include <optional>
+
 #include "core/convert.hpp"
 #include "core/summary.hpp"
 #include "formats/sell/layout.hpp"
@@ -55,6 +59,17 @@ Matrix to_csr(const Matrix& a, Op op) {
   return convert(StoredRows<Sell>::to_csr(lengthened(a, Lines::one)), op, common->name);
 }
 
+std::optional<Array> order_of_rows(const Matrix& csr, int64 sigma) {
+  return sigma > 1 ? std::optional(rows_by_length(csr, sigma)) : std::nullopt;
+}
+
+Slices cut(const Matrix& csr, int64 height, const std::optional<Array>& row_order) {
+  Slices result{row_order, Array::empty(DType::i64, {slices_of(csr.rows, height) + 1}), 0};
+  const std::int32_t* order = row_order ? row_order->as<std::int32_t>() : nullptr;
+  result.positions = compute_slice_indptr(csr, height, order, result.indptr.as<int64>());
+  return result;
+}
+
 }  // namespace
 
 Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma) {
@@ -62,18 +77,22 @@ Slices cut_into_slices(const Matrix& csr, int64 height, int64 sigma) {
     reject(sell.name, "slices of " + std::to_string(height) + " rows, sorted in windows of " + std::to_string(sigma) +
                           ": expected 1 to " + std::to_string(kHighestSlice) + " rows, windows of 1 or more");
   }
-  Slices result;
-  if (sigma > 1) result.row_order = rows_by_length(csr, sigma);
-  result.indptr = Array::empty(DType::i64, {slices_of(csr.rows, height) + 1});
-  const std::int32_t* order = result.row_order ? result.row_order->as<std::int32_t>() : nullptr;
-  result.positions = compute_slice_indptr(csr, height, order, result.indptr.as<int64>());
-  return result;
+  return cut(csr, height, order_of_rows(csr, sigma));
 }
 
 int64 padded_size_of_slices(const Matrix& a, Op op, int64 height, int64 sigma) {
-  return cached_statistic(a, op,
-                          "padded size of slices of " + std::to_string(height) + ", sorted by " + std::to_string(sigma),
-                          [=](const Matrix& csr) { return cut_into_slices(csr, height, sigma).positions; });
+  constexpr std::array<int64, 3> kDefaults{32, 16, 8};  // among which the default height is chosen; sorted only once
+  const auto* const found = std::find(kDefaults.begin(), kDefaults.end(), height);
+  if (found == kDefaults.end() || sigma < 1)
+    return cut_into_slices(convert(a, op, common->name), height, sigma).positions;
+  const auto& sizes =
+      cached_statistic(a, op, "padded sizes of slices, sorted by " + std::to_string(sigma), [=](const Matrix& csr) {
+        const auto order = order_of_rows(csr, sigma);
+        std::array<int64, 3> result;
+        for (std::size_t k = 0; k < kDefaults.size(); ++k) result[k] = cut(csr, kDefaults[k], order).positions;
+        return result;
+      });
+  return sizes[found - kDefaults.begin()];
 }
 
 const Format sell{.name = "sell",

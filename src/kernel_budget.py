@@ -26,7 +26,7 @@ BUDGET = {
     "cpp/formats/ellcsr/cpu.cpp": 210,
     "cpp/formats/ellcsr/cpu_convert.cpp": 80,
     "cpp/formats/jds/cpu.cpp": 170,
-    "cpp/formats/mdia/cpu_palette.cpp": 106,
+    "cpp/formats/mdia/cpu_palette.cpp": 116,
     "cpp/formats/mdia/simd_matmul.cpp": 90,
     "cpp/formats/mdia/simd_matvec.cpp": 200,
     "cpp/formats/qband/cpu_rest_by_rows.cpp": 80,

@@ -134,6 +134,8 @@ def evolve(
     task = _Task(a, moments, generator, method, tol, spectrum, given, keep, progress)
     if a._backend is not CPU:
         kept = device_dense.multiply(_OnDevice(task), psi, None, stream)
+        if np.ndim(psi) == 2:
+            kept = kept.reshape((len(moments) if keep else 1, a.shape[0], kept.shape[1]))
     else:
         if stream is not None:
             raise ValueError(f"{who}: stream={stream!r}, but H is on the cpu, and nothing there runs in a stream")
@@ -286,7 +288,9 @@ class _OnDevice(device_dense.Product):
         return dtype, dtype
 
     def result_shape(self, x: Any) -> tuple[int, ...]:
-        return self._task.shape(x)
+        count, *shape = self._task.shape(x)
+        return (count, *shape) if x.ndim == 1 else (count * shape[0], shape[1])  # of at most two axes
 
     def run(self, x: Any, target: Any, allocate: Callable[[str], Any]) -> None:
-        self._task.run(vectors(self.backend), device_dense.gather(self.backend.core, x, 0), allocate("C"))
+        kept = allocate("C").ravel().reshape(self._task.shape(x))
+        self._task.run(vectors(self.backend), device_dense.gather(self.backend.core, x, 0), kept)

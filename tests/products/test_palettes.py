@@ -269,8 +269,10 @@ def test_files(tmp_path):
 def test_palettes_are_chosen_by_bytes(device):
     n = 70_000
     a = sp.diags_array([np.ones(n - 1), np.arange(n) % 5 + 1.0], offsets=[1, 0]).tocsr()
-    A = ds.mdia_array(a, device=device)
-    assert A.palette and A.nbytes < ds.mdia_array(a, device=device, palette=False).nbytes / 3
+    A, plain = ds.mdia_array(a, device=device), ds.mdia_array(a, device=device, palette=False).nbytes
+    assert ds.mdia_array(a, device=device, palette=True).nbytes < plain / 3
+    assert np.diff(to_host(A.table_indptr)).tolist() == [0, 1]  # by default, few values are looked up
+    assert ds.memory_report(ds.csr_array(a, device=device))["mdia"] == A.nbytes < 0.6 * plain
     a.data = np.random.default_rng(0).random(a.nnz)
     assert not ds.mdia_array(a, device=device).palette and not ds.mdia_array(a, device=device, palette=True).palette
     assert not ds.mdia_array(a[:1000], device=device).palette  # small matrices have none by default

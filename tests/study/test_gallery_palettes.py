@@ -24,12 +24,14 @@ OPERATORS = {
     "one state": lambda **as_: gallery.heisenberg(0, **as_),
     "nothing to save": lambda **as_: gallery.pauli_sum(["XZZZZZZZX"], [1], **as_),
 }
+# Too small, or most elements are on diagonals of several values.
+WITHOUT = ("small", "one state", "nothing to save", "bosons", "four levels", "zeros after rounding")
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_arrays_of_a_conversion(operator):
     built, converted = OPERATORS[operator](format="mdia"), ds.mdia_array(OPERATORS[operator]())
-    assert built.palette == converted.palette == (operator not in ("small", "one state", "nothing to save"))
+    assert built.palette == converted.palette == (operator not in WITHOUT)
     parts, expected = built.parts(), converted.parts()
     assert parts.keys() == expected.keys()
     for name in expected:

@@ -223,7 +223,8 @@ class mdia_array(SparseArray):
     palette : bool, optional
         Whether diagonals with at most 256 different values store them once, in a table, and a code of 0, 1, 2, 4 or 8
         bits for each row. True: wherever this needs fewer bytes; by default only in large matrices that become a
-        quarter smaller or more. It changes no bit of a value.
+        quarter smaller or more, and for diagonals of more than two values only if they have at most a quarter of the
+        elements, because looking values up takes time. It changes no bit of a value.
 
     Raises
     ------

@@ -12,6 +12,19 @@ _ROWS = 32  # of a block
 _COLORS, _BITS = np.array([1, 2, 4, 16]), np.array([0, 1, 2, 4, 8])  # sizes of tables, and bits of a code
 
 
+def most_bits(bits: np.ndarray, elements: np.ndarray, total: int) -> int:
+    """Return how many bits the codes of diagonals have at most, by default.
+
+    Parameters
+    ----------
+    bits, elements : ndarray of int
+        Of the diagonals that tables make smaller.
+    total : int
+        The elements of the matrix.
+    """
+    return 1 if 4 * int(elements[bits > 1].sum()) > total else 8
+
+
 def nbytes(s: Summary, stored: np.ndarray, plain: int, wanted: int | None) -> int:
     """Return the bytes of masked diagonals.
 
@@ -31,6 +44,9 @@ def nbytes(s: Summary, stored: np.ndarray, plain: int, wanted: int | None) -> in
     colors = s.colors[stored]
     bits = _BITS[np.searchsorted(_COLORS, colors)]
     saved = s.itemsize * (elements - colors) - 4 * bits * -(-s.shape[0] // _ROWS)
-    fewer = int(saved[(colors > 0) & (saved > 0)].sum()) - 8 * (len(elements) + 1)
+    coded = (colors > 0) & (saved > 0)
+    if wanted == _AUTOMATIC:
+        coded &= bits <= most_bits(bits[coded], elements[coded], int(elements.sum()))
+    fewer = int(saved[coded].sum()) - 8 * (len(elements) + 1)
     enough = 4 * fewer >= plain if wanted == _AUTOMATIC else fewer > 0
     return plain - fewer if enough else plain

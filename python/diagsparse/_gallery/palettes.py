@@ -51,6 +51,10 @@ class PaletteDiagonals:
         diagonals = [d for d in colored if d.elements]
         blocks, elements = _blocks(self.rows.columns), sum(d.elements for d in diagonals)
         plain = self.dtype.itemsize * elements + (4 * blocks + 8) * len(diagonals) + 8 * (blocks + 1)
+        if 4 * sum(d.elements for d in diagonals if d.bits > 1) > elements:
+            for d in diagonals:
+                if d.bits > 1:
+                    d.store_values()
         saved = sum(d.saved for d in diagonals) - 8 * (len(diagonals) + 1)
         if elements < _SMALL or 4 * saved < plain:
             return self._expanded().matrix()
@@ -117,11 +121,15 @@ class _Colored:
         self.bits = _code_bits(len(self.table))
         item = self.values.dtype.itemsize
         self.saved = item * (self.elements - len(self.table)) - 4 * self.bits * _blocks(rows)
-        if len(self.table) > _MOST_COLORS or self.saved <= 0:
-            self.table, self.bits, self.saved = self.table[:0], 0, 0
         self.codes = np.zeros(self.values.shape, np.uint8)
-        if self.bits:
+        if len(self.table) > _MOST_COLORS or self.saved <= 0:
+            self.store_values()
+        elif self.bits:
             self.codes[self.present] = codes
+
+    def store_values(self) -> None:
+        """Have no table."""
+        self.table, self.bits, self.saved = self.table[:0], 0, 0
 
 
 def _distinct(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

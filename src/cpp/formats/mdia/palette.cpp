@@ -92,12 +92,17 @@ Matrix with_palette(const Matrix& m, Palette wanted) {
   std::vector<int64> table_indptr{0};
   std::vector<char> colors;
   int64 saved = -static_cast<int64>(sizeof(int64) * (tables.size() + 1)), count = 0, words = 0;
+  const auto bits_of = [&](const DistinctValues& t) { return code_bits(static_cast<int64>(t.values.size()) / item); };
+  const auto fewer = [&](const DistinctValues& t) {
+    const auto bytes = static_cast<int64>(t.values.size());
+    return bits_of(t) < 0 ? 0 : item * t.elements - bytes - static_cast<int64>(sizeof(Mask)) * bits_of(t) * blocks;
+  };
+  int64 looked_up = 0;  // elements whose codes have several bits
+  for (const DistinctValues& table : tables) looked_up += bits_of(table) > 1 && fewer(table) > 0 ? table.elements : 0;
+  const int most_bits = wanted == Palette::automatic && 4 * looked_up > m.values.size() ? 1 : 8;
   for (DistinctValues& table : tables) {
-    const auto bytes = static_cast<int64>(table.values.size());
-    const int bits = code_bits(bytes / item);
-    const int64 fewer = item * table.elements - bytes - static_cast<int64>(sizeof(Mask)) * bits * blocks;
-    if (bits >= 0 && fewer > 0) {
-      saved += fewer;
+    if (const int bits = bits_of(table); bits <= most_bits && fewer(table) > 0) {
+      saved += fewer(table);
       words += bits;
       sort_values(table.values, m.dtype);
       colors.insert(colors.end(), table.values.begin(), table.values.end());

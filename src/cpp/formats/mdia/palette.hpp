@@ -56,7 +56,8 @@ auto with_bits(DType dtype, const F& f) {
 }
 
 // Whether a matrix gets a palette: never, for each diagonal that it makes smaller, or only if it makes the matrix much
-// smaller and the matrix is not small already.
+// smaller and the matrix is not small already. In the last case, diagonals of more than two values get no table if they
+// have more than a quarter of the elements, because a CPU needs longer to look up a value than to read it.
 enum class Palette { never, always, automatic };
 Matrix with_palette(const Matrix& m, Palette wanted);
 // The same matrix with its values stored one by one; the matrix itself if it has no palette.

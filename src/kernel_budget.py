@@ -44,7 +44,7 @@ UNITS = {
     "layouts": 425,
     "matmul": 125,
     "matrices": 215,
-    "multigrid": 130,
+    "multigrid": 135,
     "rows": 220,
 }
 

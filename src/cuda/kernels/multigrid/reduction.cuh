@@ -55,4 +55,7 @@ __device__ void for_elements(int64 n, const F& f) {
   }
 }
 
+// Enough blocks to read vectors at the speed of memory.
+inline dim3 many(int64 n) { return blocks(n, 8); }
+
 }  // namespace diagsparse::cuda::multigrid

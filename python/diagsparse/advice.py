@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, overload
 
 from ._advice import variants
-from ._advice.arguments import OPS, check_op, format_names, product_count
+from ._advice.arguments import OPS, check_op, check_reuse, format_names, product_count
 from ._advice.candidates import Candidates, as_csr, given_matrix, seconds_to_csr
 from ._advice.machine import machine
 from ._advice.ranking import fitting_layouts, ranked_layouts, with_current
@@ -152,6 +152,7 @@ def recommend(
         raise TypeError(f'recommend: A is {A!r}; formats are for a matrix, such as A[0], and op="solve" for batches')
     names = format_names(formats)
     count = product_count(products)
+    check_reuse(reuse)
     limit = None if max_bytes is None else memory.checked_limit(max_bytes, "recommend")
     given = given_matrix(A, "recommend")
     check_op(op, given, "recommend")

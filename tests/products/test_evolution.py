@@ -92,6 +92,31 @@ def test_generators(device, method):
         assert to_host(result.states).dtype == "float64"
 
 
+@METHODS
+def test_generators_for_long_times(device, method):
+    """The error is relative to the largest possible state, although the interval reaches beyond the spectrum."""
+    draw = np.random.default_rng(0).standard_normal((41, 41))
+    rod = -ds.gallery.tridiagonal(50).toarray()
+    for a, times in ((rod, [1e2, 1e3]), (-draw @ draw.T, [1.0, 10.0, 100.0])):
+        H = ds.array(sp.csr_array(a), device=device)
+        x = random(len(a), "float64")
+        result = ds.evolve(H, to_device(x, device), times, generator=True, method=method)
+        values, vectors = np.linalg.eigh(a)
+        for t, state in zip(times, to_host(result.states), strict=True):
+            exact = vectors @ (np.exp(t * values) * (vectors.T @ x))
+            error = np.linalg.norm(state - exact) / np.linalg.norm(x) / np.exp(t * values[-1])
+            assert error <= 2e-10, (t, error)
+
+
+def test_intervals_that_end_at_an_eigenvalue(device):
+    """A state that decays is possible, and so is one whose error is as large as the tolerance."""
+    a = -ds.gallery.tridiagonal(60).toarray()
+    check(a, random(60, "float64"), [1.0, -1.0], device, "dia", 1, spectrum=(-4, 0))
+    h = hermitian()
+    low, high = np.linalg.eigvalsh(h)[[0, -1]]
+    check(h, random(len(h), "float64"), 7.0, device, spectrum=(low, high), tol=0.3)
+
+
 def test_generators_that_are_not_hermitian(device):
     a = np.random.default_rng(1).standard_normal((60, 60)) / 4
     for psi in (random(60, "float64"), random((60, 2), "complex128")):
@@ -110,6 +135,27 @@ def test_special_matrices(device, method):
         check(a, 0 * psi, [0.0, 2.0], device, method=method)
     a = chain()
     check(a, np.linalg.eigh(a)[1][:, 5], [3.0], device, method=method)
+
+
+@METHODS
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_small_values_in_single_precision(device, method, dtype):
+    for a in (np.zeros((40, 40), dtype), np.full(40, 1e-40, dtype) * np.eye(40, dtype=dtype)):
+        x = np.ones(40, dtype)
+        for generator in (False, True):
+            H = ds.array(sp.csr_array(a), device=device)
+            y = ds.evolve(H, to_device(x, device), 1.0, generator=generator, method=method).final
+            np.testing.assert_allclose(to_host(y), x, atol=1e-5)
+
+
+def test_states_that_are_not_finite(device):
+    """Each column is on its own, and is computed once."""
+    x = random((64, 2), "complex128")
+    x[3, 0] = np.nan
+    H = ds.array(sp.csr_array(chain()), device=device)
+    y = to_host(ds.evolve(H, to_device(x, device), 1.0, method="chebyshev").final)
+    assert np.isnan(y[3, 0])
+    np.testing.assert_allclose(y[:, 1], expm(-1j * chain()) @ x[:, 1], atol=1e-9)
 
 
 def test_large_and_small_values(device):
@@ -157,6 +203,7 @@ def test_the_choice(device):
     assert "krylov would need" in long.reason
     given = ds.evolve(H, x, 1e-3, spectrum=(-20.0, 20.0))
     assert (given.method, given.spectrum) == ("chebyshev", (-20.0, 20.0))
+    assert ds.evolve(ds.gallery.tridiagonal(30), np.ones(30), 1e6).products < 40  # the whole space
     assert "chebyshev" in str(long)
     assert "1024" in repr(long)
 
@@ -167,7 +214,7 @@ def test_an_interval_that_is_too_small(device, monkeypatch):
     psi, H = random(len(a), "complex128"), ds.array(sp.csr_array(a), device=device)
     with raises(ValueError, "spectrum=(-0.1, 0.1)", "does not contain all eigenvalues"):
         ds.evolve(H, to_device(psi, device), 20.0, spectrum=(-0.1, 0.1))
-    monkeypatch.setattr(choice, "bounds", lambda a, v: (-1.0, 1.0))
+    monkeypatch.setattr(choice, "bounds", lambda a, v: (-1.0, 1.0, 0.0))
     assert check(a, psi, [20.0], device, method="chebyshev").spectrum[0] < -2
 
 
@@ -195,7 +242,7 @@ def test_errors(device):
     H = ds.array(sp.csr_array(chain()), device=device)
     x = to_device(np.ones(64), device)
     for bad in ([], [[1.0]], "1", [np.nan], np.inf, 1j):
-        with raises(ValueError, "times", "finite number"):
+        with raises(ValueError, "times", "real and finite"):
             ds.evolve(H, x, bad)
     with raises(ValueError, "method='taylor'", "chebyshev, krylov"):
         ds.evolve(H, x, 1.0, method="taylor")
@@ -216,6 +263,10 @@ def test_errors(device):
         ds.evolve(skew, x, 1.0, generator=True, method="chebyshev")
     with raises(ValueError, "spectral_bounds", "not Hermitian"):
         ds.spectral_bounds(skew)
+    with raises(TypeError, "observables", "list"):
+        ds.evolve(H, x, 1.0, observables=H)
+    with raises(TypeError, "progress=3", "function"):
+        ds.evolve(H, x, 1.0, progress=3)
     with raises(ValueError, "an observable is 3 x 3", "64 x 64"):
         ds.evolve(H, x, 1.0, observables=[sp.eye_array(3)])
     a = chain()

@@ -152,7 +152,7 @@ def test_the_same_bits_from_any_number_of_threads():
 def test_a_sum_that_does_not_fit(monkeypatch):
     from diagsparse._backends import memory
 
-    A = ds.mdia_array(ds.gallery.heisenberg(14))
+    A = ds.mdia_array(ds.gallery.heisenberg(14), palette=False)
     monkeypatch.setattr(memory, "available_bytes", lambda backend: 1 << 20)
     monkeypatch.setattr(memory, "SMALL", 0)
     with pytest.raises(MemoryError, match=r"the sum of .* would need .*, 1\.0 MB are free"):

@@ -51,6 +51,7 @@ def test_what_does_not_fit_is_not_recommended(monkeypatch):
         ),
         ((sp.eye_array(3, 4), "matmul"), {}, ValueError, ("multiplies A by itself", "3 x 4")),
         ((sp.eye_array(3),), {"products": 0}, ValueError, ("products=0", "1 to 2^53")),
+        ((sp.eye_array(3),), {"reuse": "no"}, TypeError, ("reuse='no'", "True or False")),
         ((sp.eye_array(3),), {"products": 2.5}, TypeError, ("products=2.5", "whole number")),
         ((sp.eye_array(3),), {"products": True}, TypeError, ("products=True",)),
         ((sp.eye_array(3),), {"formats": ["hn"]}, ValueError, ("hn", "hm")),

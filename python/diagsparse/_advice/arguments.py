@@ -39,6 +39,12 @@ def format_names(given: Sequence[str] | None) -> list[str]:
     return names
 
 
+def check_reuse(reuse: Any) -> None:
+    """Raise TypeError unless `reuse` is a bool."""
+    if not isinstance(reuse, bool):
+        raise TypeError(f"recommend: reuse={reuse!r}, expected True or False")
+
+
 def product_count(products: Any) -> int:
     """Return `products=` as an integer."""
     if not isinstance(products, Integral) or isinstance(products, bool):

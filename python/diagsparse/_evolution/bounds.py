@@ -6,7 +6,6 @@ from math import frexp
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal
 
 from .._arrays import streams
 from .._backends import memory
@@ -66,7 +65,7 @@ def spectral_bounds(A: Any, *, stream: Any = None) -> tuple[float, float]:
         require_finite(a, who)
         if not is_hermitian(a, v):
             raise ValueError(f"{who}: A is not Hermitian; the bounds of an interval of real eigenvalues are for those")
-        return bounds(a, v)
+        return bounds(a, v)[:2]
 
 
 def require_square(A: Any, who: str, name: str = "A") -> Any:
@@ -90,9 +89,9 @@ def norm_of_rows(a: Any) -> float:
 
 
 def scale_of(a: Any) -> float:
-    """Return the size of a matrix as a power of two; 1 for zeros."""
-    size = norm_of_rows(a)
-    return 2.0 ** min(max(frexp(size)[1], -1000), 1000) if size > 0 else 1.0
+    """Return the size of a matrix as a power of two, as far as its inverse is in range; 1 for zeros."""
+    size, most = norm_of_rows(a), 1000 if a.dtype.itemsize > 4 * (1 + (a.dtype.kind == "c")) else 100
+    return 2.0 ** min(max(frexp(size)[1], -most), most) if size > 0 else 1.0
 
 
 def _random(a: Any, dtype: np.dtype) -> np.ndarray:
@@ -113,8 +112,8 @@ def is_hermitian(a: Any, v: Vectors) -> bool:
     return abs(v.inner(x, y).imag) <= _SYMMETRIC * np.finfo(dtype).eps * v.norm(x) * v.norm(y)
 
 
-def bounds(a: Any, v: Vectors) -> tuple[float, float]:
-    """Return the interval of `spectral_bounds`."""
+def bounds(a: Any, v: Vectors) -> tuple[float, float, float]:
+    """Return the interval of `spectral_bounds`, and how far it reaches beyond the estimates of the eigenvalues."""
     steps = min(a.shape[0], STEPS)
     dtype = np.result_type(a.dtype, np.float32)
     memory.require_free((steps + 3) * a.shape[0] * dtype.itemsize, "spectral_bounds: vectors", a._backend)
@@ -122,8 +121,8 @@ def bounds(a: Any, v: Vectors) -> tuple[float, float]:
     while len(process.basis) < steps and process.rest > 0:
         process.step()
     space = process.result()
-    values, coordinates = eigh_tridiagonal(space.small.diagonal(), space.small.diagonal(1))
+    values, coordinates = np.linalg.eigh((space.small + space.small.conj().T) / 2)
     residuals = space.rest * abs(coordinates[-1])
     low, high = float(values[0] - residuals[0]), float(values[-1] + residuals[-1])
     margin = _MARGIN * (high - low) + 4 * float(np.finfo(dtype).eps) * max(abs(low), abs(high))
-    return low - margin, high + margin
+    return low - margin, high + margin, margin + float(max(residuals[0], residuals[-1]))

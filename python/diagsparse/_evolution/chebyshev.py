@@ -20,10 +20,12 @@ LONGEST = 1000  #: half the width of the spectrum times the length of a step, at
 
 
 class Interval(NamedTuple):
-    """The interval of a series."""
+    """The interval of a series: it has all eigenvalues, and ends at most `slack` beyond them."""
 
     low: float
     high: float
+    slack: float
+    tiny: float  #: the least number whose inverse is in the range of the dtype
 
     @property
     def middle(self) -> float:
@@ -32,7 +34,7 @@ class Interval(NamedTuple):
     @property
     def half(self) -> float:
         """Half of the width; a matrix with a single eigenvalue has an interval, too."""
-        return max((self.high - self.low) / 2, 1e-12 * max(abs(self.low), abs(self.high)), 1e-300)
+        return max((self.high - self.low) / 2, 1e-6 * max(abs(self.low), abs(self.high)), self.tiny)
 
 
 @lru_cache(maxsize=64)
@@ -60,16 +62,25 @@ def coefficients(step: float, interval: Interval, factor: complex, tol: float) -
     return c * signs * (-1j) ** (orders % 4) * np.exp(-1j * step * interval.middle)
 
 
-def pieces(step: float, interval: Interval) -> int:
-    """Return into how many parts a step is divided."""
-    return max(1, ceil(abs(step) * interval.half / LONGEST))
+def pieces(step: float, interval: Interval, oscillating: bool) -> int:
+    """Return into how many parts a step is divided.
+
+    The error of a growing series is relative to the growth at the end of the interval, which must not be much more than
+    that of the eigenvalues.
+    """
+    return max(1, ceil(abs(step) * max(interval.half / LONGEST, 0 if oscillating else interval.slack)))
+
+
+def _shares(steps: np.ndarray, interval: Interval, tol: float, oscillating: bool) -> tuple[list[int], float]:
+    """Return the number of parts of each step, and the tolerance of each part."""
+    counts = [pieces(step, interval, oscillating) for step in steps]
+    return counts, tol / max(1, sum(counts)) / (1 if oscillating else np.e)
 
 
 def products(times: Sequence[float], interval: Interval, tol: float, oscillating: bool) -> int:
     """Return how many products the steps between these times need."""
     steps = np.diff([0.0, *times])
-    counts = [pieces(step, interval) for step in steps]
-    share = tol / max(1, sum(counts))
+    counts, share = _shares(steps, interval, tol, oscillating)
     return sum(
         count * terms(abs(step) / count * interval.half, share, oscillating)
         for step, count in zip(steps, counts, strict=True)
@@ -86,8 +97,7 @@ def states(
     ``done(time, products)`` is called after each step.
     """
     steps = np.diff([0.0, *times])
-    counts = [pieces(step, interval) for step in steps]
-    share = tol / max(1, sum(counts))
+    counts, share = _shares(steps, interval, tol, factor != 1)
     scale, shift = 1 / interval.half, -interval.middle / interval.half
     y, spare, t = v.empty(x.shape, x.dtype), v.empty(x.shape, x.dtype), 0.0  # the first state is needed again
     for step, count, time in zip(steps, counts, times, strict=True):

@@ -22,7 +22,7 @@ class Choice(NamedTuple):
 
     method: str
     reason: str
-    interval: tuple[float, float] | None  #: of the series
+    interval: chebyshev.Interval | None  #: of the series
     products: int  #: that the choice took
     hermitian: bool
 
@@ -37,7 +37,7 @@ class Choice(NamedTuple):
     ) -> Iterator[Any]:  # fmt: skip
         """Yield the states at times that go away from 0."""
         if self.interval is not None:
-            return chebyshev.states(v, a, x, times, chebyshev.Interval(*self.interval), factor, tol, done)
+            return chebyshev.states(v, a, x, times, self.interval, factor, tol, done)
         return krylov.states(v, a, x, times, self.hermitian, factor, tol, done)
 
 
@@ -52,19 +52,23 @@ def chosen(
         if method == "chebyshev" or spectrum is not None:
             raise ValueError("evolve: a Chebyshev series needs a Hermitian matrix, and real eigenvalues in spectrum=")
         return Choice("krylov", "the matrix is not Hermitian", None, 1, False)
-    given = None if spectrum is None else _interval(spectrum)
+    tiny = float(np.finfo(dtype).tiny) * 1e8
+    given = None if spectrum is None else _interval(spectrum, tiny)
     if method == "krylov":
         return Choice(method, "asked for", None, 1, True)
     ends = [run[-1] for run in runs if run]
+    if given is None and method is None and a.shape[0] <= krylov.MOST:
+        return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, True)
     if given is None and method is None and norm_of_rows(a) * sum(map(abs, ends)) <= _FEW:
         return Choice("krylov", "for so short a time, bounds of the spectrum would take most products", None, 1, True)
-    found, used = (given, 1) if given is not None else (bounds(a, v), 1 + min(STEPS, a.shape[0]))
+    found, used = given, 1
+    if found is None:
+        found, used = chebyshev.Interval(*bounds(a, v), tiny), 1 + min(STEPS, a.shape[0])
     if method is not None or given is not None:
         return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True)
-    series = chebyshev.Interval(*found)
-    counts = {"chebyshev": sum(chebyshev.products(run, series, tol, factor != 1) for run in runs), "krylov": 0}
+    counts = {"chebyshev": sum(chebyshev.products(run, found, tol, factor != 1) for run in runs), "krylov": 0}
     for run in runs:
-        whole = abs(run[-1]) * series.half if run else 0.0
+        whole = abs(run[-1]) * found.half if run else 0.0
         counts["krylov"] += columns * _products_of_spaces(whole, tol, factor != 1)
     outputs = sum(len(run) for run in runs)
     row = a.nbytes / (a.shape[0] * dtype.itemsize) / columns + 2  # passes over a vector that a product takes
@@ -90,9 +94,9 @@ def _products_of_spaces(whole: float, tol: float, oscillating: bool) -> int:
     return spaces * krylov.MOST if spaces > 1 else chebyshev.terms(whole, tol, oscillating)
 
 
-def _interval(spectrum: Any) -> tuple[float, float]:
-    """Return a given interval."""
+def _interval(spectrum: Any, tiny: float) -> chebyshev.Interval:
+    """Return a given interval, which may reach far beyond the eigenvalues."""
     ends = np.asarray(spectrum)
     if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not np.isfinite(ends).all() or ends[0] > ends[1]:
         raise ValueError(f"evolve: spectrum={spectrum!r}, expected the two ends of an interval")
-    return float(ends[0]), float(ends[1])
+    return chebyshev.Interval(float(ends[0]), float(ends[1]), float(ends[1] - ends[0]) / 2, tiny)

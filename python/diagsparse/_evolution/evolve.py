@@ -14,6 +14,7 @@ from .._backends.backend import CPU
 from .._backends.types import chain_dtype
 from .._matrix.operands import require_sparse
 from .bounds import is_hermitian, norm_of_rows, require_finite, require_square
+from .chebyshev import Interval
 from .choice import METHODS, Choice, chosen
 from .evolution import Evolution
 from .vectors import Vectors, member, vectors
@@ -56,7 +57,7 @@ def evolve(
         By default the one that should be faster. "chebyshev" needs a Hermitian matrix.
     tol : float, optional
         Bound of the error of each state in the 2-norm, relative to the initial one; for a Hermitian generator relative
-        to the largest possible one. By default 1e-10, and 1e-5 in single precision.
+        to the largest state that one of the same norm can have become. By default 1e-10, and 1e-5 in single precision.
     spectrum : (float, float), optional
         An interval that contains all eigenvalues of H, for "chebyshev". By default `spectral_bounds` computes it.
     observables : list of matrices, shape (n, n), optional
@@ -96,7 +97,8 @@ def evolve(
 
     The error of the series is bounded by the terms that are left out, that of a Krylov space by the integral of its
     residual. Neither bound includes rounding errors. For a generator that is not Hermitian, the growth of vectors is an
-    estimate, and therefore the bound as well.
+    estimate, and therefore the bound as well: if eigenvectors are nearly parallel, as for a triangular matrix with
+    elements that are much larger than the differences of its eigenvalues, rounding errors alone can be much larger.
 
     A real H is read as a real matrix although the states are complex. If `spectrum` is not given, the norms of the
     states show whether an eigenvalue is outside of the interval. In that case, the evolution starts again with an
@@ -129,6 +131,10 @@ def evolve(
     a = require_square(H, who, "H")
     require_finite(a, who, "H")
     moments = _times(times)
+    if observables is not None and not isinstance(observables, (list, tuple)):
+        raise TypeError(f"{who}: observables is {type(observables).__name__}, expected a list of matrices")
+    if progress is not None and not callable(progress):
+        raise TypeError(f"{who}: progress={progress!r}, expected a function of the fraction that is done")
     given = [_observable(o, a, who) for o in observables] if observables is not None else None
     keep = given is None if states is None else bool(states)
     task = _Task(a, moments, generator, method, tol, spectrum, given, keep, progress)
@@ -153,7 +159,7 @@ def _times(times: Any) -> np.ndarray:
     given = np.asarray(times)
     memory.require_free(24 * given.size, f"evolve: {given.size} times")
     if given.dtype.kind not in "biuf" or given.ndim > 1 or given.size == 0 or not np.isfinite(given).all():
-        raise ValueError(f"evolve: times={times!r}, expected a finite number, or a vector of at least one")
+        raise ValueError(f"evolve: times={times!r}, expected a real and finite number, or a vector of such numbers")
     return given.astype(float).reshape(-1)
 
 
@@ -189,7 +195,9 @@ class _Task:
         eps = float(np.finfo(dtype).eps)
         tol = self.given_tol if self.given_tol is not None else 1e-10 if eps < 1e-10 else 1e-5
         if not (isinstance(tol, (int, float, np.number)) and eps <= tol < np.inf):
-            raise ValueError(f"evolve: tol={tol!r}, expected a number of at least {eps:.1e}, the precision of {dtype}")
+            raise ValueError(
+                f"evolve: tol={tol!r}, expected a finite number of at least {eps:.1e}, the precision of {dtype}"
+            )
         self.tol = float(tol)
         return dtype
 
@@ -219,14 +227,16 @@ class _Task:
             real = x.dtype.kind != "c" or all(is_hermitian(o, v) for o in self.observables)
             shape = (len(self.times), len(self.observables), *x.shape[1:])
             self.expect = np.zeros(shape, float if real else complex)
-        self.interval = choice.interval
+        interval = choice.interval
+        self.interval = None if interval is None else interval[:2]
         if all(self._side(v, x, kept, side, run, choice) for side, run in zip(sides, runs, strict=True)):
             return
+        assert interval is not None
         if self.spectrum is not None:
-            raise ValueError(f"evolve: spectrum={self.spectrum} does not contain all eigenvalues of H: a state grew")
+            raise ValueError(f"evolve: spectrum={self.interval} does not contain all eigenvalues of H: a state grew")
         limit = norm_of_rows(self.a)  # no eigenvalue is larger
-        self.interval = -limit, limit
-        choice = choice._replace(interval=self.interval)
+        interval = interval._replace(low=-limit, high=limit, slack=limit)
+        choice, self.interval = choice._replace(interval=interval), interval[:2]
         for side, run in zip(sides, runs, strict=True):
             self._side(v, x, kept, side, run, choice)
 
@@ -248,11 +258,17 @@ class _Task:
                 v.assign(state, member(kept, i if self.keep else 0))
             for k, o in enumerate(self.observables or ()):
                 self._expectation(v, o, state, i, k)
-        if choice.interval is None:
+        return choice.interval is None or self._is_possible(start, v.norm(state), times[-1], choice.interval)
+
+    def _is_possible(self, before: float, after: float, t: float, interval: Interval) -> bool:
+        """Whether the norm of a state can have become what it is, if all eigenvalues are in the interval."""
+        if not np.isfinite(before) or before == 0:
             return True
-        growth = 0.0 if self.factor != 1.0 else max(times[-1] * choice.interval[0], times[-1] * choice.interval[1])
-        size = v.norm(state)
-        return size <= start * np.exp(growth) * (1 + _GROWN) and (growth != 0 or size >= start * (1 - _GROWN))
+        allowed = _GROWN + 2 * self.tol
+        if self.factor != 1.0:
+            return bool(before * (1 - allowed) <= after <= before * (1 + allowed))
+        growth = max(t * interval.low, t * interval.high)
+        return bool(after == 0 or np.log(after) - np.log(before) <= growth + np.log1p(allowed))
 
     def _expectation(self, v: Vectors, o: Any, state: Any, i: int, k: int) -> None:
         """Store ``<psi, O psi>`` of the state at time i."""

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import expm
 
 from .bounds import scale_of
-from .lanczos import Krylov, Process
+from .lanczos import WHOLE, Krylov, Process
 from .vectors import Vectors
 
-MOST = 30  #: vectors of a space
+MOST = WHOLE  #: vectors of a space
 _FIRST, _EVERY = 4, 4  # numbers of vectors after which the error is estimated
 _POINTS = 64  # of the time at which the error is estimated
 _SMALLEST = 1e-12  # of the remaining time: a shorter step means that the iteration stagnates
@@ -32,7 +32,7 @@ def _within(space: Krylov, factor: complex, length: float, rate: float) -> float
         return length
     width = float(np.linalg.norm(space.small, 2)) + space.rest
     reach = min(length, 4 * len(space.basis) / width)
-    while reach > _SMALLEST * length:
+    while reach > _SMALLEST * length or reach == length:
         step = reach / _POINTS
         once, column = expm(factor * step * space.small), np.eye(len(space.basis), 1, dtype=complex)[:, 0]
         error, growth, points = 0.0, 1.0, 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from .vectors import Vectors
 
+WHOLE = 30  #: rows up to which a space is orthogonalized against all vectors
 _INVARIANT = 10  # times eps, relative to the matrix: a part that is left of a product, and counts as zero
 
 
@@ -27,6 +28,8 @@ class Process:
     """
 
     def __init__(self, v: Vectors, A: Any, start: Any, hermitian: bool, scale: float, dtype: np.dtype) -> None:
+        # Where the space may be the whole one, all vectors have to stay orthogonal.
+        hermitian = hermitian and A.shape[0] > WHOLE
         self.v, self.A, self.hermitian, self.scale, self.dtype = v, A, hermitian, scale, np.dtype(dtype)
         self.size = v.norm(start)
         self.basis: list[Any] = []
@@ -55,7 +58,8 @@ class Process:
                 column[i] = v.inner(other, w)
                 v.combine(-column[i] if self.dtype.kind == "c" else -column[i].real, other, 1.0, w)
         rest, size = v.norm(w), float(np.linalg.norm(column))
-        self.rest = rest if rest > _INVARIANT * np.finfo(self.dtype).eps * size else 0.0
+        whole = j + 1 == self.A.shape[0] or rest <= _INVARIANT * np.finfo(self.dtype).eps * size
+        self.rest = 0.0 if whole else rest
         column[j + 1] = self.rest
         self.columns.append(column)
         self._next = w

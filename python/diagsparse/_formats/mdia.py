@@ -101,7 +101,7 @@ class Mdia(Mirrored, OwnProducts):
     def merged_with(self, a: SparseArray, other: Any, what: str) -> tuple[SparseArray, SparseArray]:
         """Return both matrices in their common dtype; raise MemoryError if their union does not fit."""
         dtype = np.result_type(a._dtype, other._dtype)
-        if what == "sum" and _share_palette(a, other):  # only the tables and the values without one are added
+        if what == "sum" and palettes.are_shared(a, other):  # only the tables and the values without one are added
             return a.astype(dtype, copy=False), other.astype(dtype, copy=False)
         masks = a._matrix.parts()["mask"].nbytes + other._matrix.parts()["mask"].nbytes
         nbytes = (a.nnz + other.nnz) * dtype.itemsize + masks
@@ -189,13 +189,6 @@ class Mdia(Mirrored, OwnProducts):
 def _stored(s: Summary, options: dict[str, int]) -> np.ndarray:
     """Return which of the occupied diagonals are stored."""
     return (s.fill > 0) & (s.offsets >= 0) if options.get("symmetry") else s.fill > 0
-
-
-def _share_palette(a: SparseArray, b: SparseArray) -> bool:
-    """Return whether two matrices, neither of them a view, share all arrays of a palette except for the values."""
-    if a._op or b._op or not (a._matrix.palette and b._matrix.palette):
-        return False
-    return a._core.overlap(a._matrix.parts()["table_indptr"], b._matrix.parts()["table_indptr"])
 
 
 def _blocks(rows: int) -> int:

@@ -1,9 +1,10 @@
-"""Forecasts of palettes, as src/cpp/formats/mdia/palette.cpp chooses them."""
+"""Forecasts of palettes, as src/cpp/formats/mdia/palette.cpp chooses them, and what two matrices share of theirs."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 
 _AUTOMATIC = 2  # the default
@@ -50,3 +51,10 @@ def nbytes(s: Summary, stored: np.ndarray, plain: int, wanted: int | None) -> in
     fewer = int(saved[coded].sum()) - 8 * (len(elements) + 1)
     enough = 4 * fewer >= plain if wanted == _AUTOMATIC else fewer > 0
     return plain - fewer if enough else plain
+
+
+def are_shared(a: SparseArray, b: SparseArray) -> bool:
+    """Return whether two matrices, neither of them a view, share all arrays of a palette except for the values."""
+    if a._op or b._op or not (a._matrix.palette and b._matrix.palette):
+        return False
+    return a._core.overlap(a._matrix.parts()["table_indptr"], b._matrix.parts()["table_indptr"])

@@ -214,7 +214,7 @@ def test_an_interval_that_is_too_small(device, monkeypatch):
     psi, H = random(len(a), "complex128"), ds.array(sp.csr_array(a), device=device)
     with raises(ValueError, "spectrum=(-0.1, 0.1)", "does not contain all eigenvalues"):
         ds.evolve(H, to_device(psi, device), 20.0, spectrum=(-0.1, 0.1))
-    monkeypatch.setattr(choice, "bounds", lambda a, v: (-1.0, 1.0, 0.0))
+    monkeypatch.setattr(choice, "bounds", lambda a, v, size: (-1.0, 1.0, 0.0))
     assert check(a, psi, [20.0], device, method="chebyshev").spectrum[0] < -2
 
 
@@ -252,8 +252,10 @@ def test_errors(device):
     for bad in ((1, 0), (0, np.inf), 3, (0, 1, 2)):
         with raises(ValueError, "spectrum", "two ends"):
             ds.evolve(H, x, 1.0, spectrum=bad)
-    with raises(ValueError, "63 elements", "64"):
+    with raises(ValueError, "psi", "63 elements", "H", "64"):
         ds.evolve(H, to_device(np.ones(63), device), 1.0)
+    with raises(TypeError, "psi", "<U1"):
+        ds.evolve(H, np.full(64, "a"), 1.0)
     with raises(ValueError, "3 x 4", "square"):
         ds.evolve(ds.array(sp.csr_array(np.ones((3, 4))), device=device), x, 1.0)
     skew = ds.array(sp.csr_array(np.triu(chain())), device=device)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ive, jv
 
+from .._products.chains import chebyshev_recurrence
 from .vectors import Vectors
 
 LONGEST = 1000  #: half the width of the spectrum times the length of a step, at most
@@ -103,7 +104,7 @@ def states(
     for step, count, time in zip(steps, counts, times, strict=True):
         if step:
             c = coefficients(step / count, interval, factor, share)
-            recurrence = _recurrence(A, c, scale, shift)
+            recurrence = A._core.Recurrence(*chebyshev_recurrence(c.tolist(), scale, shift))
             for _ in range(count):
                 v.chain(A, recurrence, x, y)
                 x, y, spare = y, spare, y
@@ -111,11 +112,3 @@ def states(
                 done(t, len(c) - 1)
         t = time
         yield x
-
-
-def _recurrence(A: Any, c: np.ndarray, scale: float, shift: float) -> Any:
-    """Return the recurrence of Chebyshev polynomials, as native code takes it."""
-    k = len(c) - 1
-    alpha, beta = [2 * scale] * k, [2 * shift] * k
-    alpha[0], beta[0] = scale, shift
-    return A._core.Recurrence(alpha, beta, [-1.0] * k, c.tolist())

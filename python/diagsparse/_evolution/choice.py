@@ -9,7 +9,7 @@ import numpy as np
 
 from .._backends.backend import CPU
 from . import chebyshev, krylov
-from .bounds import STEPS, bounds, norm_of_rows
+from .bounds import STEPS, bounds, scale_of
 from .vectors import Vectors
 
 METHODS = ("chebyshev", "krylov")
@@ -25,6 +25,7 @@ class Choice(NamedTuple):
     interval: chebyshev.Interval | None  #: of the series
     products: int  #: that the choice took
     hermitian: bool
+    scale: float  #: of the matrix
 
     @property
     def vectors(self) -> int:
@@ -38,34 +39,37 @@ class Choice(NamedTuple):
         """Yield the states at times that go away from 0."""
         if self.interval is not None:
             return chebyshev.states(v, a, x, times, self.interval, factor, tol, done)
-        return krylov.states(v, a, x, times, self.hermitian, factor, tol, done)
+        return krylov.states(v, a, x, times, self.hermitian, self.scale, factor, tol, done)
 
 
 def chosen(
-    a: Any, v: Vectors, runs: list[list[float]], columns: int, factor: complex, hermitian: bool, method: str | None,
-    spectrum: Any, tol: float, dtype: np.dtype,
+    a: Any, size: float, v: Vectors, runs: list[list[float]], columns: int, factor: complex, hermitian: bool,
+    method: str | None, spectrum: Any, tol: float, dtype: np.dtype,
 ) -> Choice:  # fmt: skip
     """Choose a method for times of each sign; raise ValueError if it is not possible."""
+    scale = scale_of(a, size)
     if not hermitian:
         if factor != 1:
             raise ValueError("evolve: H is not Hermitian; for exp(A t) pass A with generator=True, such as A = -1j H")
         if method == "chebyshev" or spectrum is not None:
             raise ValueError("evolve: a Chebyshev series needs a Hermitian matrix, and real eigenvalues in spectrum=")
-        return Choice("krylov", "the matrix is not Hermitian", None, 1, False)
+        return Choice("krylov", "the matrix is not Hermitian", None, 1, False, scale)
     tiny = float(np.finfo(dtype).tiny) * 1e8
     given = None if spectrum is None else _interval(spectrum, tiny)
     if method == "krylov":
-        return Choice(method, "asked for", None, 1, True)
+        return Choice(method, "asked for", None, 1, True, scale)
     ends = [run[-1] for run in runs if run]
     if given is None and method is None and a.shape[0] <= krylov.MOST:
-        return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, True)
-    if given is None and method is None and norm_of_rows(a) * sum(map(abs, ends)) <= _FEW:
-        return Choice("krylov", "for so short a time, bounds of the spectrum would take most products", None, 1, True)
+        return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, True, scale)
+    if given is None and method is None and size * sum(map(abs, ends)) <= _FEW:
+        return Choice(
+            "krylov", "for so short a time, finding the spectrum would take most products", None, 1, True, scale
+        )
     found, used = given, 1
     if found is None:
-        found, used = chebyshev.Interval(*bounds(a, v), tiny), 1 + min(STEPS, a.shape[0])
+        found, used = chebyshev.Interval(*bounds(a, v, size), tiny), 1 + min(STEPS, a.shape[0])
     if method is not None or given is not None:
-        return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True)
+        return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True, scale)
     counts = {"chebyshev": sum(chebyshev.products(run, found, tol, factor != 1) for run in runs), "krylov": 0}
     for run in runs:
         whole = abs(run[-1]) * found.half if run else 0.0
@@ -80,7 +84,7 @@ def chosen(
     reason = f"about {counts[best]} products, where {other} would need about {counts[other]}"
     if counts[best] > counts[other]:
         reason += ", each of which takes longer"
-    return Choice(best, reason, found if best == "chebyshev" else None, used, True)
+    return Choice(best, reason, found if best == "chebyshev" else None, used, True, scale)
 
 
 def _products_of_spaces(whole: float, tol: float, oscillating: bool) -> int:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import expm
 
-from .bounds import scale_of
 from .lanczos import WHOLE, Krylov, Process
 from .vectors import Vectors
 
@@ -50,30 +49,30 @@ def _within(space: Krylov, factor: complex, length: float, rate: float) -> float
 
 
 def states(
-    v: Vectors, A: Any, x: Any, times: Sequence[float], hermitian: bool, factor: complex, tol: float,
-    done: Callable[[float, int], None],
+    v: Vectors, A: Any, x: Any, times: Sequence[float], hermitian: bool, scale: float, factor: complex,
+    tol: float, done: Callable[[float, int], None],
 ) -> Iterator[Any]:  # fmt: skip
     """Yield the states at times that go away from 0; each is valid until the next one is computed.
 
     Columns of a block are vectors of their own spaces. ``done(time, products)`` is called after each space.
     """
     if x.ndim == 2:
-        columns = [_of_vector(v, A, column, times, hermitian, factor, tol, done) for column in v.columns(x)]
+        columns = [_of_vector(v, A, column, times, hermitian, scale, factor, tol, done) for column in v.columns(x)]
         y = v.empty(x.shape, x.dtype)
         for _ in times:
             for column, to in zip(columns, v.columns(y), strict=True):
                 v.assign(next(column), to)
             yield y
     else:
-        yield from _of_vector(v, A, x, times, hermitian, factor, tol, done)
+        yield from _of_vector(v, A, x, times, hermitian, scale, factor, tol, done)
 
 
 def _of_vector(
-    v: Vectors, A: Any, x: Any, times: Sequence[float], hermitian: bool, factor: complex, tol: float,
-    done: Callable[[float, int], None],
+    v: Vectors, A: Any, x: Any, times: Sequence[float], hermitian: bool, scale: float, factor: complex,
+    tol: float, done: Callable[[float, int], None],
 ) -> Iterator[Any]:  # fmt: skip
     """Yield the states of a vector."""
-    end, t, i, dtype, scale = times[-1] if times else 0.0, 0.0, 0, x.dtype, scale_of(A)
+    end, t, i, dtype = times[-1] if times else 0.0, 0.0, 0, x.dtype
     direction = np.sign(end) or 1.0
     rate = tol / abs(end) if end else tol
     while i < len(times):

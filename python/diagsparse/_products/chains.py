@@ -69,7 +69,7 @@ def power_multiply(a: Any, x: Any, k: int, *, out: Any = None, kernel: str | Non
     """
     k = _count(k, "power_multiply")
     memory.require_free(_STEP_BYTES * k, f"power_multiply: the factors of {k} steps")
-    r = _Recurrence([1] * k, [0] * k, [0] * k, [*[0] * k, 1])
+    r = Recurrence([1] * k, [0] * k, [0] * k, [*[0] * k, 1])
     return _run("power_multiply", a, x, r, out, kernel, stream)
 
 
@@ -130,13 +130,7 @@ def chebyshev_multiply(
     who = "chebyshev_multiply"
     c = _numbers(coefficients, "coefficients", who)
     low, high = _interval(domain, who)
-    scale, shift = 2 / (high - low), -(high + low) / (high - low)
-    k = len(c) - 1
-    alpha: list[complex] = [2 * scale] * k
-    beta: list[complex] = [2 * shift] * k
-    if k > 0:
-        alpha[0], beta[0] = scale, shift  # T_1(t) = t, T_{j+1}(t) = 2 t T_j(t) - T_{j-1}(t)
-    return _run(who, a, x, _Recurrence(alpha, beta, [-1] * k, c), out, kernel, stream)
+    return _run(who, a, x, chebyshev_recurrence(c, 2 / (high - low), -(high + low) / (high - low)), out, kernel, stream)
 
 
 @completed_by(power_multiply)
@@ -191,13 +185,13 @@ def recurrence_multiply(
     who = "recurrence_multiply"
     c = _numbers(coefficients, "coefficients", who)
     k = len(c) - 1
-    r = _Recurrence(
+    r = Recurrence(
         _factors(alpha, k, "alpha", who), _factors(beta, k, "beta", who), _factors(gamma, k, "gamma", who), c
     )
     return _run(who, a, x, r, out, kernel, stream)
 
 
-class _Recurrence(NamedTuple):
+class Recurrence(NamedTuple):
     """The factors of ``v_{j+1} = alpha_j A v_j + beta_j v_j + gamma_j v_{j-1}`` and the coefficients of the sum."""
 
     alpha: list[complex]
@@ -209,7 +203,17 @@ class _Recurrence(NamedTuple):
         return any(isinstance(s, complex) for factors in self for s in factors)
 
 
-def _run(who: str, a: Any, x: Any, r: _Recurrence, out: Any, kernel: str | None, stream: Any) -> Any:
+def chebyshev_recurrence(c: list[complex], scale: float, shift: float) -> Recurrence:
+    """Return the recurrence of a Chebyshev series in ``scale A + shift I``."""
+    k = len(c) - 1
+    alpha: list[complex] = [2 * scale] * k
+    beta: list[complex] = [2 * shift] * k
+    if k > 0:
+        alpha[0], beta[0] = scale, shift  # T_1(t) = t, T_{j+1}(t) = 2 t T_j(t) - T_{j-1}(t)
+    return Recurrence(alpha, beta, [-1] * k, c)
+
+
+def _run(who: str, a: Any, x: Any, r: Recurrence, out: Any, kernel: str | None, stream: Any) -> Any:
     """Run a recurrence on the device of A."""
     a = require_sparse(a, who, "A")
     if a.shape[0] != a.shape[1]:

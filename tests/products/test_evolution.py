@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 import diagsparse as ds
-from diagsparse._evolution import choice
+from diagsparse._evolution import chebyshev, choice
 
 METHODS = pytest.mark.parametrize("method", [None, "chebyshev", "krylov"])
 TIMES = ([0.0, 0.1, -3.0, 7.0, 0.1], 1.5, [-2.0], np.linspace(0, 4, 60))
@@ -196,11 +196,11 @@ def test_observables(device, method):
 def test_the_choice(device):
     H = ds.gallery.heisenberg(10, format="mdia").to(device)
     x = to_device(random(1024, "complex128"), device)
-    short, long = ds.evolve(H, x, 1e-3), ds.evolve(H, x, 20.0)
-    assert short.method == "krylov"
-    assert "short" in short.reason
-    assert long.method == "chebyshev"
+    many, once, long = ds.evolve(H, x, np.linspace(0, 1, 50)), ds.evolve(H, x, 1.0), ds.evolve(H, x, 20.0)
+    assert (many.method, once.method, long.method) == ("krylov", "chebyshev", "chebyshev")
+    assert "chebyshev would need" in many.reason
     assert "krylov would need" in long.reason
+    assert once.spectrum[1] - once.spectrum[0] > long.spectrum[1] - long.spectrum[0]  # Gershgorin's circles
     given = ds.evolve(H, x, 1e-3, spectrum=(-20.0, 20.0))
     assert (given.method, given.spectrum) == ("chebyshev", (-20.0, 20.0))
     assert ds.evolve(ds.gallery.tridiagonal(30), np.ones(30), 1e6).products < 40  # the whole space
@@ -214,7 +214,7 @@ def test_an_interval_that_is_too_small(device, monkeypatch):
     psi, H = random(len(a), "complex128"), ds.array(sp.csr_array(a), device=device)
     with raises(ValueError, "spectrum=(-0.1, 0.1)", "does not contain all eigenvalues"):
         ds.evolve(H, to_device(psi, device), 20.0, spectrum=(-0.1, 0.1))
-    monkeypatch.setattr(choice, "bounds", lambda a, v, size: (-1.0, 1.0, 0.0))
+    monkeypatch.setattr(choice, "_enclosed", lambda *_: (chebyshev.Interval(-1.0, 1.0, 0.0, 1e-300), 1))
     assert check(a, psi, [20.0], device, method="chebyshev").spectrum[0] < -2
 
 

@@ -131,19 +131,26 @@ def test_infinities_where_most_diagonals_have_one_value(device):
         assert np.array_equal(to_host(A @ to_device(x, device)), expected, equal_nan=True)
 
 
-def test_chains(device):
-    H = ds.gallery.heisenberg(9, couplings=(1, 1, 2))
-    A, P = pair(H, device)
-    x = np.random.default_rng(1).integers(-9, 9, H.shape[0]).astype("float64")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("rows, few", [(301, 1), (301, 2), (140_003, 1)])
+def test_chains(device, dtype, rows, few):
+    """All sums are of integers, so every kernel gives what the matrix without a palette gives."""
+    a = painted(dtype, {-70: few, 0: 3, 1: 1, 40: few}, (rows, rows))
+    a.data = (a.data.real % 3 + 1).astype(dtype)
+    A, P = pair(a, device)
+    x = np.random.default_rng(1).integers(-3, 4, rows).astype(dtype)
+    steps = [2, 0, 1], [-1, 1, 0], [5, 1, 3], [1, 0, 2, 1]
     for v in (x, x + 1j * x[::-1]):
         here = to_device(v, device)
         for V, W in ((A, P), (A.T, P.T), (A.conj(), P.conj())):
-            assert np.array_equal(to_host(ds.power_multiply(V, here, 4)), to_host(ds.power_multiply(W, here, 4)))
-        c = np.arange(1.0, 7)
-        series = [to_host(ds.chebyshev_multiply(B, here, c)) for B in (A, P)]
-        assert np.array_equal(*series)
-        steps = [to_host(ds.recurrence_multiply(B, here, 2, -1, 1, [1, 0, 2, 1])) for B in (A, P)]
-        assert np.array_equal(*steps)
+            expected = [to_host(ds.power_multiply(W, here, 3)), to_host(ds.recurrence_multiply(W, here, *steps))]
+            expected.append(to_host(ds.chebyshev_multiply(W, here, [1, 2, 3, 1], domain=(-3, 1))))
+            for kernel in V.kernels("chain"):
+                found = [to_host(ds.power_multiply(V, here, 3, kernel=kernel))]
+                found.append(to_host(ds.recurrence_multiply(V, here, *steps, kernel=kernel)))
+                found.append(to_host(ds.chebyshev_multiply(V, here, [1, 2, 3, 1], domain=(-3, 1), kernel=kernel)))
+                for y, z in zip(found, expected, strict=True):
+                    assert np.array_equal(y, z), kernel
 
 
 def test_values_that_are_not_finite(device):

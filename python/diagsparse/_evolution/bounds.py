@@ -87,6 +87,16 @@ def size_of(a: Any, who: str, name: str = "A") -> float:
     return size
 
 
+def circles(a: Any, size: float) -> tuple[float, float]:
+    """Return an interval that certainly contains the eigenvalues of a Hermitian matrix: Gershgorin's circles."""
+    margin = 64 * float(np.finfo(np.result_type(a.dtype, np.float32)).eps) * size
+    sums, centers = np.asarray(a._format.absolute_sums(a, 1), float), a.diagonal().real.astype(float)
+    if sums.shape != centers.shape:  # equal sums were returned once
+        return -size - margin, size + margin
+    radii = sums - abs(centers)
+    return float((centers - radii).min()) - margin, float((centers + radii).max()) + margin
+
+
 def scale_of(a: Any, size: float) -> float:
     """Return the size of a matrix as a power of two, as far as its inverse is in range; 1 for zeros."""
     most = 1000 if a.dtype.itemsize > 4 * (1 + (a.dtype.kind == "c")) else 100
@@ -95,11 +105,9 @@ def scale_of(a: Any, size: float) -> float:
 
 def _random(a: Any, dtype: np.dtype) -> np.ndarray:
     """Return a vector of random elements, always the same ones."""
-    draw = np.random.default_rng(20261128)
-    x = draw.standard_normal(a.shape[0])
-    if dtype.kind == "c":
-        x = x + 1j * draw.standard_normal(a.shape[0])
-    return x.astype(dtype)
+    parts = 1 + (dtype.kind == "c")
+    x = np.random.default_rng(20261128).random(parts * a.shape[0], np.float32) - np.float32(0.5)
+    return x.view(np.complex64 if parts == 2 else np.float32).astype(dtype)
 
 
 def is_hermitian(a: Any, v: Vectors) -> bool:

@@ -9,11 +9,11 @@ import numpy as np
 
 from .._backends.backend import CPU
 from . import chebyshev, krylov
-from .bounds import STEPS, bounds, scale_of
+from .bounds import STEPS, bounds, circles, scale_of
 from .vectors import Vectors
 
 METHODS = ("chebyshev", "krylov")
-_FEW = 12  # norm of the exponent up to which the bounds of the spectrum cost more than they save
+_NARROWER = 0.6  # width of the spectrum relative to that of Gershgorin's circles, for a guess of what it saves
 _PASSES = {"chebyshev": 5, "krylov": 9}  # over vectors for each product, in addition to the product itself
 
 
@@ -58,16 +58,9 @@ def chosen(
     given = None if spectrum is None else _interval(spectrum, tiny)
     if method == "krylov":
         return Choice(method, "asked for", None, 1, True, scale)
-    ends = [run[-1] for run in runs if run]
     if given is None and method is None and a.shape[0] <= krylov.MOST:
         return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, True, scale)
-    if given is None and method is None and size * sum(map(abs, ends)) <= _FEW:
-        return Choice(
-            "krylov", "for so short a time, finding the spectrum would take most products", None, 1, True, scale
-        )
-    found, used = given, 1
-    if found is None:
-        found, used = chebyshev.Interval(*bounds(a, v, size), tiny), 1 + min(STEPS, a.shape[0])
+    found, used = (given, 1) if given is not None else _enclosed(a, size, v, runs, factor, tol, tiny)
     if method is not None or given is not None:
         return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True, scale)
     counts = {"chebyshev": sum(chebyshev.products(run, found, tol, factor != 1) for run in runs), "krylov": 0}
@@ -85,6 +78,24 @@ def chosen(
     if counts[best] > counts[other]:
         reason += ", each of which takes longer"
     return Choice(best, reason, found if best == "chebyshev" else None, used, True, scale)
+
+
+def _enclosed(
+    a: Any, size: float, v: Vectors, runs: list[list[float]], factor: complex, tol: float, tiny: float
+) -> tuple[chebyshev.Interval, int]:
+    """Return an interval with all eigenvalues, and the products that it took.
+
+    It consists of Gershgorin's circles, unless the Lanczos process should save more products than it needs.
+    """
+    low, high = circles(a, size)
+    certain = chebyshev.Interval(low, high, high - low, tiny)
+    middle, half = certain.middle, _NARROWER * certain.half
+    guess = chebyshev.Interval(middle - half, middle + half, 0.0, tiny)
+    steps = min(STEPS, a.shape[0])
+    counts = [sum(chebyshev.products(run, one, tol, factor != 1) for run in runs) for one in (certain, guess)]
+    if counts[0] - counts[1] <= 2 * steps:  # a step of the process takes about twice as long as one of a series
+        return certain, 1
+    return chebyshev.Interval(*bounds(a, v, size), tiny), 1 + steps
 
 
 def _products_of_spaces(whole: float, tol: float, oscillating: bool) -> int:

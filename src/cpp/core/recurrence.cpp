@@ -47,8 +47,17 @@ Neighbours::Neighbours(const RowSums& sums, int64 n, bool may_wrap) : terms(sums
 
 ChainRow chain_steps() { return {"steps", every_stored_pair<Steps, ChainKernel>()}; }
 
-void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
-  const MatvecKernel multiply = matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype);
+void product_step(const Matrix& a, Op op, const Step& step, const Dense& v, const Dense& next, const Dense& y) {
+  if (finite(step.alpha, next.dtype)) {
+    const MatvecKernel multiply = matvec_kernel(find_matvec(a.format, ""), a.dtype, v.dtype);
+    multiply(a, op, step.alpha, v, step.gamma, next);
+  } else {
+    matvec(a, op, step.alpha, v, step.gamma, next, "");
+  }
+  if (step.beta != 0.0 || step.c != 0.0) finish_step(step.beta, v, next, step.c, y);
+}
+
+void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y, StepKernel run) {
   Array spares[2];
   Dense v = x, before = x;
   axpby(r.c[0], x, 0.0, y);
@@ -57,10 +66,7 @@ void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, cons
     // v_{j+1} overwrites v_{j-1}, unless that is still x.
     const Dense next = over(spares[j % 2], x);
     if (j == 1 && r.back(j) != 0.0) axpby(1.0, before, 0.0, next);
-    if (finite(r.alpha[j], next.dtype)) multiply(a, op, r.alpha[j], v, r.back(j), next);
-    else matvec(a, op, r.alpha[j], v, r.back(j), next, "");
-    if (r.beta[j] != 0.0) axpby(r.beta[j], v, 1.0, next);
-    if (r.c[j + 1] != 0.0) axpby(r.c[j + 1], next, 1.0, y);
+    run(a, op, {r.alpha[j], r.beta[j], r.back(j), r.c[j + 1]}, v, next, y);
     before = v;
     v = next;
   }

@@ -59,9 +59,40 @@ struct Pass {
 // Implemented by each backend.
 void axpby(Scalar alpha, const Dense& x, Scalar beta, const Dense& y);
 
-// Kernel "steps" of every format: runs the default matvec kernel for each step and adds the remaining terms by axpby.
-// Vectors are blocks with contiguous columns.
-void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y);
+// What remains of a step after the product: next += beta v, and then y += c next, in one pass. All are blocks of the
+// same type, with contiguous columns. v is not read if beta = 0, and y is neither read nor written if c = 0.
+// Implemented by each backend.
+void finish_step(Scalar beta, const Dense& v, const Dense& next, Scalar c, const Dense& y);
+
+// The same for one element of each.
+template <class T>
+struct RestOfStep {
+  Factor<T> beta, c;
+  bool shifts, sums;
+
+  RestOfStep(Scalar b, Scalar coefficient) : beta(b), c(coefficient), shifts(b != 0.0), sums(coefficient != 0.0) {}
+
+  constexpr void one(const T* v, T* next, T* y) const {
+    T u = *next;
+    if (shifts) *next = u = beta * *v + u;
+    if (sums) *y = c * u + *y;
+  }
+};
+
+// One step: next = alpha op(A) v + gamma next + beta v, and then y += c next.
+struct Step {
+  Scalar alpha, beta, gamma, c;
+};
+using StepKernel = void (*)(const Matrix& a, Op op, const Step& step, const Dense& v, const Dense& next,
+                            const Dense& y);
+
+// The default matvec kernel, and then a pass that adds the remaining terms.
+void product_step(const Matrix& a, Op op, const Step& step, const Dense& v, const Dense& next, const Dense& y);
+
+// Kernel "steps" of every format, and those that differ from it in how they compute a step. Vectors are blocks with
+// contiguous columns.
+void run_steps(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y,
+               StepKernel run = product_step);
 
 // Vectors of the same length as x, allocated at first use.
 template <class T>

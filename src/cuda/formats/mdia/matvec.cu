@@ -208,10 +208,10 @@ template <class U, class V>
 struct BlocksOfRows {
   static void run(const Matrix& m, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const bool palette = has_palette(*m.structure), stored_order = in_order(*m.structure, op);
-    if constexpr (!std::is_same_v<U, Float16> && !std::is_same_v<U, BFloat16>) {
-      if (palette && stored_order && x.cols == 1 && x.row_stride == 1 && y.row_stride == 1 &&
-          resident_palette(*m.structure)->signs()) {
-        return sum_palette<U, V>(m, op.conjugated, x, alpha, beta, y);
+    if constexpr (!stored_only<U>) {
+      if (sums_palette(m, op, x, y)) {
+        using T = Product<U, V>;
+        return sum_palette<U, V>(m, op.conjugated, x, ProductOutput<T>{y.as<T>(), {alpha, beta}});
       }
     }
     if (stored_order) {
@@ -226,6 +226,24 @@ struct BlocksOfRows {
   }
 };
 
+// Kernel "fused" of chains: a step is one pass if A has a palette, and otherwise as in "steps".
+template <class U, class V>
+struct FusedSteps {
+  static void step(const Matrix& a, Op op, const Step& s, const Dense& v, const Dense& next, const Dense& y) {
+    if constexpr (!stored_only<U>) {
+      if (sums_palette(a, op, v, next) && finite(s.alpha, next.dtype)) {
+        const StepOutput<V> output{v.as<V>(), next.as<V>(), y.as<V>(), {s.alpha, s.gamma}, {s.beta, s.c}};
+        return sum_palette<U, V>(a, op.conjugated, v, output);
+      }
+    }
+    product_step(a, op, s, v, next, y);
+  }
+
+  static void run(const Matrix& a, Op op, const Recurrence& r, const Dense& x, const Dense& y) {
+    run_steps(a, op, r, x, y, step);
+  }
+};
+
 void prepare(const Matrix& m, Op op) {
   const bool palette = has_palette(*m.structure), stored_order = in_order(*m.structure, op);
   if (palette && stored_order) resident_palette(*m.structure);
@@ -235,6 +253,7 @@ void prepare(const Matrix& m, Op op) {
 
 }  // namespace
 
+ChainRow fused_steps() { return {"fused", every_stored_pair<FusedSteps, ChainKernel>()}; }
 MatvecRow by_blocks() { return {"block", every_stored_pair<BlocksOfRows, MatvecKernel>(), prepare}; }
 
 }  // namespace diagsparse::cuda::mdia

@@ -50,10 +50,10 @@ constexpr int kBitsBlocks = sizeof(U) > 8           ? 5
                             : Two || sizeof(T) <= 8 ? 6
                                                     : 8;
 
-template <bool Two, class U, class V>
+template <bool Two, class U, class V, class Output>
 __global__ void __launch_bounds__(kBitsThreads, kBitsBlocks<Two, U, Product<U, V>>)
-    sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, Product<U, V>* __restrict__ y,
-             const __grid_constant__ Update<Product<U, V>> update) {
+    sum_bits(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x,
+             const __grid_constant__ Output output) {
   using T = Product<U, V>;
   using Values = FewValues<decltype(arithmetic(U{})), Two>;
   __shared__ Values table[kStaged];
@@ -132,9 +132,7 @@ __global__ void __launch_bounds__(kBitsThreads, kBitsBlocks<Two, U, Product<U, V
     examine(base);
     __syncthreads();
   }
-  if (row >= m.rows) return;
-  if (update.plain) store_once(y + row, sum);
-  else update.one(y + row, sum);
+  if (row < m.rows) output.write(row, sum);
 }
 
 }  // namespace

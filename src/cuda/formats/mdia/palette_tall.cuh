@@ -19,10 +19,10 @@ struct OneValueInFour {
   Mask rows[kTall];
 };
 
-template <class U, class V>
+template <class U, class V, class Output>
 __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 8)
-    sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x, Product<U, V>* __restrict__ y,
-             const __grid_constant__ Update<Product<U, V>> update) {
+    sum_tall(const __grid_constant__ PaletteOperand<U> m, const V* __restrict__ x,
+             const __grid_constant__ Output output) {
   using T = Product<U, V>;
   using W = decltype(arithmetic(U{}));
   using Listed = OneValueInFour<W>;
@@ -126,9 +126,7 @@ __global__ void __launch_bounds__(kTallThreads, sizeof(Product<U, V>) > 8 ? 5 : 
   }
 #pragma unroll
   for (int k = 0; k < kTall; ++k) {
-    if (row + k * 32 >= m.rows) return;
-    if (update.plain) store_once(y + row + k * 32, sum[k]);
-    else update.one(y + row + k * 32, sum[k]);
+    if (row + k * 32 < m.rows) output.write(row + k * 32, sum[k]);
   }
 }
 

@@ -17,6 +17,7 @@ from .papers.paper_004 import TABLES_004
 from .studies.advice import ADVICE
 from .studies.against_blas import AGAINST_BLAS
 from .studies.block_sizes import BLOCK_SIZES
+from .studies.evolution import EVOLUTION
 from .studies.hamiltonians import HAMILTONIANS
 from .studies.row_formats import ROW_FORMATS
 from .studies.scaling import SCALING
@@ -26,7 +27,7 @@ from .studies.wide import WIDE
 EXPERIMENTS = {
     one.name: one
     for one in (
-        TABLES_000, TABLES_002, TABLES_003, TABLES_004, ROW_FORMATS, HAMILTONIANS, WIDE, ADVICE, SMALL_WORK,
+        TABLES_000, TABLES_002, TABLES_003, TABLES_004, ROW_FORMATS, HAMILTONIANS, EVOLUTION, WIDE, ADVICE, SMALL_WORK,
         AGAINST_BLAS, BLOCK_SIZES, SCALING,
     )
 }  # fmt: skip

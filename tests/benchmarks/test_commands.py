@@ -21,6 +21,7 @@ WORDS = {
     "tables-003": ["ten matrices of order 32768", "31 million"],
     "tables-004": ["nine matrices", "figure 3.4", "4.7"],
     "hamiltonians": ["Chains of spins", "2^8 to 2^20 states"],
+    "evolution": ["expm_multiply", "Neel state", "ten minutes"],
     "wide": ["51 to 801 diagonals", "two minutes"],
     "row-formats": ["Seven matrices of 32768 to 4 million rows"],
     "advice": ["recommend", "five times more"],

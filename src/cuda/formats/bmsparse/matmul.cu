@@ -23,9 +23,9 @@ constexpr int64 kFull = 56;  // mean number of elements per block from which man
 
 // What a launch is for: matrices with many blocks that store all their elements, which are read without their bitmaps;
 // other matrices; and only the sums that are not finite, which the first pass has not written.
-enum class Pass { full, any, careful };
+enum class PairPass { full, any, careful };
 
-template <Pass pass, class S, class U, class V>
+template <PairPass pass, class S, class U, class V>
 __device__ void sum_block(unsigned p, const Call<U, V>& call) {
   const int lane = threadIdx.x % 32, row = lane / 4, inner = lane % 4;
   const std::int64_t begin = call.pair_begin[p], end = call.pair_begin[p + 1];
@@ -49,7 +49,7 @@ __device__ void sum_block(unsigned p, const Call<U, V>& call) {
       U of_step_a[2] = {};
       V of_step_b[2] = {};
       bool some[2] = {true, true};  // whether a step has elements on both sides, equal in all lanes
-      if (pass == Pass::full && (of_a.bitmap & of_b.bitmap) == kFullBitmap) {
+      if (pass == PairPass::full && (of_a.bitmap & of_b.bitmap) == kFullBitmap) {
 #pragma unroll
         for (int s = 0; s < 2; ++s) {
           of_step_a[s] = a_positions.read_full(of_a, s), of_step_b[s] = b_positions.read_full(of_b, s);
@@ -65,13 +65,13 @@ __device__ void sum_block(unsigned p, const Call<U, V>& call) {
       sums.add(of_step_a, of_step_b, some);
     }
   }
-  call.template end<pass == Pass::careful>(p, sums);
+  call.template end<pass == PairPass::careful>(p, sums);
 }
 
-template <Pass pass, class S, class U, class V>
-__global__ void __launch_bounds__(kBlock, pass == Pass::careful || is_complex<Product<U, V>> ? 4 : 6)
+template <PairPass pass, class S, class U, class V>
+__global__ void __launch_bounds__(kBlock, pass == PairPass::careful || is_complex<Product<U, V>> ? 4 : 6)
     sum_pairs(const __grid_constant__ Call<U, V> call) {
-  if (pass == Pass::careful && *call.non_finite < call.run) return;
+  if (pass == PairPass::careful && *call.non_finite < call.run) return;
   const auto blocks = static_cast<unsigned>(call.blocks);
   for (unsigned p = blockIdx.x * kWarps + threadIdx.x / 32; p < blocks; p += gridDim.x * kWarps) {
     sum_block<pass, S>(p, call);
@@ -83,8 +83,8 @@ template <class S, class U, class V>
 void sum_with(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {
   const auto full = [](const Matrix& m) { return m.values.size() >= kFull * m.index("block_col").size(); };
   start_both(Call<U, V>(plan, a, b, alpha, beta, c),
-             full(a) && full(b) ? sum_pairs<Pass::full, S, U, V> : sum_pairs<Pass::any, S, U, V>,
-             sum_pairs<Pass::careful, S, U, V>);
+             full(a) && full(b) ? sum_pairs<PairPass::full, S, U, V> : sum_pairs<PairPass::any, S, U, V>,
+             sum_pairs<PairPass::careful, S, U, V>);
 }
 
 template <class U, class V>

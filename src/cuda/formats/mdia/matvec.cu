@@ -11,6 +11,7 @@
 //
 // H200, float64, Heisenberg chain of 20 sites: 43 us, 0.6 of the copy rate. Distant elements of x are read from L2,
 // which takes as long as reading A. Processing eight diagonals at once takes up to twice as long.
+#include "core/matvec.hpp"
 #include "device/dense.cuh"
 #include "formats/mdia/masks.cuh"
 #include "formats/mdia/palette_readers.cuh"

@@ -218,6 +218,13 @@ def test_an_interval_that_is_too_small(device, monkeypatch):
     assert check(a, psi, [20.0], device, method="chebyshev").spectrum[0] < -2
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "chebyshev"}, {"spectrum": (-50, 50)}, {"method": "krylov"}])
+def test_times_that_are_too_long(options):
+    H = ds.gallery.heisenberg(10, format="mdia")
+    with raises(ValueError, "evolve", "these times need about", "products"):
+        ds.evolve(H, np.ones(1024), [1.0, 1e12], **options)
+
+
 @given(n=st.integers(1, 12), seed=st.integers(0, 1000), times=st.lists(st.floats(-9, 9), min_size=1, max_size=4))
 def test_random_matrices(n, seed, times):
     draw = np.random.default_rng(seed)

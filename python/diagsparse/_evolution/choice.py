@@ -13,6 +13,7 @@ from .bounds import STEPS, bounds, circles, scale_of
 from .vectors import Vectors
 
 METHODS = ("chebyshev", "krylov")
+_MOST = 10**8  # products of an evolution; more would take days, and rounding errors would be all that is left
 _NARROWER = 0.6  # width of the spectrum relative to that of Gershgorin's circles, for a guess of what it saves
 _PASSES = {"chebyshev": 5, "krylov": 9}  # over vectors for each product, in addition to the product itself
 
@@ -48,6 +49,8 @@ def chosen(
 ) -> Choice:  # fmt: skip
     """Choose a method for times of each sign; raise ValueError if it is not possible."""
     scale = scale_of(a, size)
+    if a.shape[0] > krylov.MOST:  # a space of fewer rows is the whole one, for any time
+        _require_feasible(size * sum(abs(run[-1]) for run in runs if run) / krylov.MOST)
     if not hermitian:
         if factor != 1:
             raise ValueError("evolve: H is not Hermitian; for exp(A t) pass A with generator=True, such as A = -1j H")
@@ -61,9 +64,10 @@ def chosen(
     if given is None and method is None and a.shape[0] <= krylov.MOST:
         return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, True, scale)
     found, used = (given, 1) if given is not None else _enclosed(a, size, v, runs, factor, tol, tiny)
+    counts = {"chebyshev": sum(chebyshev.products(run, found, tol, factor != 1) for run in runs), "krylov": 0}
+    _require_feasible(counts["chebyshev"])
     if method is not None or given is not None:
         return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True, scale)
-    counts = {"chebyshev": sum(chebyshev.products(run, found, tol, factor != 1) for run in runs), "krylov": 0}
     for run in runs:
         whole = abs(run[-1]) * found.half if run else 0.0
         counts["krylov"] += columns * _products_of_spaces(whole, tol, factor != 1)
@@ -78,6 +82,13 @@ def chosen(
     if counts[best] > counts[other]:
         reason += ", each of which takes longer"
     return Choice(best, reason, found if best == "chebyshev" else None, used, True, scale)
+
+
+def _require_feasible(products: float) -> None:
+    if products > _MOST:
+        raise ValueError(
+            f"evolve: these times need about {products:.0e} products with H, and at most {_MOST:.0e} are run"
+        )
 
 
 def _enclosed(

@@ -72,7 +72,8 @@ def evolve(
     ------
     ValueError
         If H is not square, or not Hermitian where it has to be, shapes do not fit, times or values of H are not finite,
-        `tol` is below the precision of the dtype, the method is unknown, or eigenvalues are outside of `spectrum`.
+        `tol` is below the precision of the dtype, the method is unknown, eigenvalues are outside of `spectrum`, or the
+        times are so long that more than 10^8 products would be needed.
     TypeError
         If `psi` is on a GPU and H is not, values are not numbers, `observables` is not a list, or `progress` not a
         function.

@@ -129,7 +129,7 @@ ROWS = (
     Csr(
         "csr",
         {"": Cost(1.1, 0.42, branch=4.3, gather=0.83, single=0.9, complex=1.3, convert=0)},
-        {"": Cost(0.0017, 0.0038, gather=0.0051, step=0.033, bytes=0.51, convert=0, call=350)},
+        {"": Cost(0.0017, 0.0032, gather=0.0051, step=0.033, bytes=0.75, convert=0, call=350)},
     ),
     Interleaved(
         "ell",
@@ -183,16 +183,16 @@ ROWS = (
     Rows(
         "coosr",
         {"": Cost(1.6, 0.31, branch=4.2, gather=0.8, single=0.9, complex=1.3, convert=0.4)},
-        {"": Cost(0.0026, 0.004, gather=0.0051, step=0.033, bytes=0.34, convert=0.2)},
+        {"": Cost(0.0026, 0.0024, gather=0.0051, step=0.033, bytes=0.75, convert=0.2)},
     ),
     Rows(
         "coo",
         {"": Cost(1.3, 1, branch=6.7, gather=1.7, single=1, complex=1.7, convert=0.35)},
-        {"": Cost(0.0026, 0.0039, gather=0.0051, step=0.033, bytes=0.4, convert=0.2)},
+        {"": Cost(0.0026, 0.0024, gather=0.0051, step=0.033, bytes=0.75, convert=0.2)},
     ),
     Rows(
         "csb",
         {"": Cost(0, 0.92, gather=0.6, single=1.1, complex=1.5, rows_each=130_000, convert=3.5)},
-        {"": Cost(0.023, 0.012, gather=0.0022, step=3.6, bytes=0.46, convert=0.5)},
+        {"": Cost(0.023, 0.012, gather=0.0022, step=3.6, bytes=0.75, convert=0.5)},
     ),
 )

@@ -114,6 +114,7 @@ void multiply_all_rows(const char* name, const Matrix& m, const Layout<U, I>& a,
   const auto by_blocks = multiply_rows_by_blocks<A, U, V>;
   const int64 groups = x.cols > 1 ? lanes_for_columns<V>(x.cols) : 1;  // threads per row
   if (a.rows * groups < few && positions > width * a.rows) return run(by_blocks, a.rows * kWarps, 0, beta);
+  // Only for blocks of columns: for a vector, such rows have been divided already.
   const bool uneven = longest > ratio * std::max(own_entries, positions / std::max<int64>(a.rows, 1));
   const int64 most = uneven ? own_entries : longest;
   const bool by_columns = x.cols == 1 || std::abs(x.col_stride) > std::abs(x.row_stride);

@@ -11,6 +11,7 @@
 #include "core/format.hpp"
 #include "core/repeats.hpp"
 #include "core/several.hpp"
+#include "formats/mdia/layout.hpp"
 
 namespace py = pybind11;
 
@@ -28,12 +29,6 @@ Matrix checked(Matrix m) {
 Packing packing_of(const Matrix& m) {
   const auto* layout = dynamic_cast<const Layout*>(m.structure.get());
   return layout ? layout->packing : Packing{};
-}
-
-// Whether several elements may share a value, to which they refer by codes.
-bool has_palette(const Matrix& m) {
-  const auto* arrays = dynamic_cast<const Indices*>(m.structure.get());
-  return arrays != nullptr && arrays->find("table_indptr") != nullptr;
 }
 
 // A matrix with the structure of m and other values, which have not been validated.
@@ -165,13 +160,13 @@ void bind_matrices(py::module_& m) {
       .def_property_readonly("strips", [](const Matrix& a) { return strips_of(a.layout().spans).size(); })
       .def_property_readonly("symmetry",
                              [](py::handle matrix) { return static_cast<int>(as_made(matrix).structure->symmetry()); })
-      .def_property_readonly("palette", [](py::handle matrix) { return has_palette(as_made(matrix)); })
+      .def_property_readonly("palette", [](py::handle matrix) { return has_palette(*as_made(matrix).structure); })
       .def_property_readonly("description",  // what the Python matrix caches, in one call
                              [](py::handle matrix) {
                                const Matrix& a = as_made(matrix);
                                const Symmetry stored = a.structure->symmetry();
                                const bool packed = item_size(a.dtype) == 2 || packing_of(a).period > 0 ||
-                                                   stored != Symmetry::none || has_palette(a);
+                                                   stored != Symmetry::none || has_palette(*a.structure);
                                // Only a symmetry of the complete matrix: it equals its transpose or adjoint for any
                                // values.
                                const int symmetry = format_of(a.format).real_diagonal ? static_cast<int>(stored) : 0;

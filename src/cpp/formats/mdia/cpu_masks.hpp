@@ -15,12 +15,10 @@ template <class F>
   for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
 }
 
-constexpr int64 kPackedRows = kMaskRows + 8;  // eight values can be read from any of the first 32
-
 // Looks up the values of these rows of a diagonal with a table, contiguous in `buffer`, which has room for kPackedRows.
 // Inlined, it would slow down products without palettes. Each set of instructions has its own.
 template <class T>
-[[gnu::noinline]] static const T* looked_up(const Mdia<T>& a, int64 block, int64 d, Mask rows, T* buffer) {
+[[gnu::noinline]] static const T* look_up_packed(const Mdia<T>& a, int64 block, int64 d, Mask rows, T* buffer) {
   const Coding& coding = a.codings[d];
   if (coding.bits == 0) {
     std::fill_n(buffer, kPackedRows, a.values[coding.table]);
@@ -30,12 +28,13 @@ template <class T>
   }
   return buffer;
 }
+
 // The values of these rows of a diagonal of a block, contiguous: `stored` if they are stored one by one; else they are
 // looked up.
 template <class T>
 [[gnu::always_inline]] inline const T* packed_values(const Mdia<T>& a, int64 block, int64 d, Mask rows, const T* stored,
                                                      T* buffer) {
-  return a.is_coded(d) ? looked_up(a, block, d, rows, buffer) : stored;
+  return a.is_coded(d) ? look_up_packed(a, block, d, rows, buffer) : stored;
 }
 
 template <class T>

@@ -47,6 +47,7 @@ extern const Format mdia;
 using Mask = std::uint32_t;
 constexpr int64 kMaskRows = 32;  // of a block
 constexpr int kMaskShift = 5;
+constexpr int64 kPackedRows = kMaskRows + 8;  // eight values can be read from any of the first 32
 constexpr Mask kAllRows = ~Mask{0};
 constexpr int64 masks_along(int64 rows) { return (rows + kMaskRows - 1) / kMaskRows; }
 // The lowest `count` bits.
@@ -71,8 +72,10 @@ struct alignas(16) Coding {
 // How each diagonal of a structure with a palette is stored: an array of Coding, cached with the structure. Implemented
 // by each backend.
 Array codings_of(const Structure& structure);
+// Whether a structure of any format has a palette, so that several elements may share a value.
 inline bool has_palette(const Structure& structure) {
-  return static_cast<const Indices&>(structure).find("table_indptr") != nullptr;
+  const auto* arrays = dynamic_cast<const Indices*>(&structure);
+  return arrays != nullptr && arrays->find("table_indptr") != nullptr;
 }
 
 template <class T>
@@ -89,13 +92,16 @@ struct Mdia {
 
   constexpr int64 blocks() const { return masks_along(rows); }
   constexpr int64 count() const { return begin[blocks()]; }
-  // 32 values plus eight more can be read from any position up to this one.
-  constexpr int64 overread_limit() const { return count() - (kMaskRows + 8); }
   // 0 outside of the matrix.
   constexpr Mask mask_at(int64 block, int64 d) const {
     return block < 0 || block >= blocks() ? 0 : mask[block * diagonals + d];
   }
   constexpr bool is_coded(int64 d) const { return codings != nullptr && !codings[d].is_stored(); }
+  // Whether eight values can be read from each value of a block on a diagonal, from `first` on. Values that were looked
+  // up are in a buffer of kPackedRows.
+  constexpr bool can_overread(int64 d, const T* first) const {
+    return is_coded(d) || first - values <= count() - kPackedRows;
+  }
   // The position of the value of a row on a diagonal with a table.
   constexpr int64 in_table(const Coding& coding, int64 block, int row) const {
     if (coding.bits == 0) return coding.table;

@@ -97,9 +97,10 @@ Matrix with_palette(const Matrix& m, Palette wanted) {
     const auto bytes = static_cast<int64>(t.values.size());
     return bits_of(t) < 0 ? 0 : item * t.elements - bytes - static_cast<int64>(sizeof(Mask)) * bits_of(t) * blocks;
   };
-  int64 looked_up = 0;  // elements whose codes have several bits
-  for (const DistinctValues& table : tables) looked_up += bits_of(table) > 1 && fewer(table) > 0 ? table.elements : 0;
-  const int most_bits = wanted == Palette::automatic && 4 * looked_up > m.values.size() ? 1 : 8;
+  int64 several_bits = 0;  // elements whose codes have several bits
+  for (const DistinctValues& table : tables)
+    several_bits += bits_of(table) > 1 && fewer(table) > 0 ? table.elements : 0;
+  const int most_bits = wanted == Palette::automatic && 4 * several_bits > m.values.size() ? 1 : 8;
   for (DistinctValues& table : tables) {
     if (const int bits = bits_of(table); bits <= most_bits && fewer(table) > 0) {
       saved += fewer(table);

@@ -22,10 +22,10 @@ template <class U, class F>
   for_each_diagonal(a, block, [&](int64 d, Mask rows, const U* value) { visit(a.offsets[d], rows, value); });
 }
 
-// Whether eight values can be read from the first value of any eight rows.
+// Whether eight values can be read from the first value of any eight rows, after a conversion to V.
 template <class V, class U>
-bool can_overread(const Mdia<U>& a, const U* value) {
-  return !std::is_same_v<U, V> || value - a.values <= a.overread_limit();
+bool can_overread(const Mdia<U>& a, int64 d, const U* value) {
+  return !std::is_same_v<U, V> || a.can_overread(d, value);
 }
 
 // Whether all sums of a block are finite. If not, zeros of the expansion may have been multiplied by infinities.
@@ -141,7 +141,7 @@ struct BlockGather {
     Vec sums[1][kEights * parts] = {};
     const auto add_coded = [&](int64 d, Mask rows) {
       const V* const in = windows.from(kMaskRows * block + a.offsets[d]);
-      look_up(a, block, d, values_a);
+      look_up_all(a, block, d, values_a);
 #pragma GCC unroll 4
       for (int g = 0; g < kEights; ++g) {
         const unsigned set = rows >> 8 * g & 255;
@@ -156,7 +156,7 @@ struct BlockGather {
       const V* const in = windows.from(kMaskRows * block + offset);
       // To all caches: what is prefetched past the L2 cache of an Intel processor takes twice as long.
       for (int line = 0; line < 4; ++line) __builtin_prefetch(value + kAhead + line * 64 / sizeof(U));
-      for_each_eight(rows, rows, converted<V>(rows, value, values_a), can_overread<V>(a, value),
+      for_each_eight(rows, rows, converted<V>(rows, value, values_a), can_overread<V>(a, d, value),
                      [&](int g, const Row<T>& elements) {
                        const Row<T> factors = Row<T>::at(in + 8 * g);
 #pragma GCC unroll 4
@@ -195,7 +195,7 @@ struct BlockGather {
       add(d, values_a);
     };
     const auto add_coded = [&](int64 d, Mask rows) {
-      look_up(a, block, d, values_a);
+      look_up_all(a, block, d, values_a);
       for (int i = 0; rows != kAllRows && i < kMaskRows; ++i) values_a[i] = rows >> i & 1 ? values_a[i] : U{};
       add(d, values_a);
     };

@@ -111,7 +111,6 @@ struct BlockMatmul {
 
   template <bool Vectors>
   void add(int64 block, Buffers& buffers) const {
-    const int64 overread_limit = b.a.overread_limit();
     for (std::size_t i = 0; i < a.diagonals.size(); ++i) {
       const Mask rows_a = buffers.rows_a[i];
       if (rows_a == 0) continue;
@@ -121,7 +120,8 @@ struct BlockMatmul {
         if ((rows & rows_a) == 0 || targets[j] < 0) return;
         T* const to = buffers.sums.data() + kMaskRows * buffers.slot[targets[j]];
         if constexpr (Vectors) {
-          for_each_eight(rows, rows_a, value, value - b.a.values <= overread_limit, [&](int g, const Row<T>& factors) {
+          const bool can_overread = b.a.can_overread(b.diagonals[j].number, value);
+          for_each_eight(rows, rows_a, value, can_overread, [&](int g, const Row<T>& factors) {
             const Row<T> factors_a = Row<T>::at(values_a + 8 * g);
             Row<T> sum = Row<T>::at(to + 8 * g);
             for (int n = 0; n < Row<T>::parts; ++n) sum.part[n] += factors_a.part[n] * factors.part[n];

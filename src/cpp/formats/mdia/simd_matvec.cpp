@@ -79,8 +79,8 @@ struct BlockMatvec {
     const bool complete = row + kMaskRows <= a.rows && all_finite(x + row, kMaskRows);
     Vec sums[1][kEights * parts] = {};
     Mask any = 0;
-    for_each_run(a, block, [&](int64 offset, Mask rows, const U* value) {
-      const int64 first = row + offset;
+    for_each_diagonal(a, block, [&](int64 d, Mask rows, const U* value) {
+      const int64 offset = a.offsets[d], first = row + offset;
       const bool image = !Mirrored || offset != 0;
       any |= rows;
       if (!complete || first < 0 || first + kMaskRows > a.cols) {
@@ -91,7 +91,7 @@ struct BlockMatvec {
         });
         return;
       }
-      for_each_eight(rows, rows, converted<V>(rows, value, values_a), can_overread<V>(a, value),
+      for_each_eight(rows, rows, converted<V>(rows, value, values_a), can_overread<V>(a, d, value),
                      [&](int g, const Row<T>& elements) {
                        if constexpr (Mirrored) {
                          const Row<T> factors = Row<T>::at(x + first + 8 * g);

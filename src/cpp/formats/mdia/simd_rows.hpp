@@ -49,7 +49,7 @@ template <class T, class F>
   T buffer[kPackedRows];
   for_each_mask(a, block, [&](int64 d, Mask rows) {
     const T* values = stored;
-    if (a.is_coded(d)) values = looked_up(a, block, d, rows, buffer);
+    if (a.is_coded(d)) values = look_up_packed(a, block, d, rows, buffer);
     else stored += std::popcount(rows);
     visit(d, rows, values);
   });
@@ -69,7 +69,7 @@ template <class T, class F, class G>
 // Looks up the values of all rows of a block on a diagonal with a table; rows that are not stored get any of its
 // values.
 template <class V, class U>
-[[gnu::always_inline]] inline void look_up(const Mdia<U>& a, int64 block, int64 d, V* out) {
+[[gnu::always_inline]] inline void look_up_all(const Mdia<U>& a, int64 block, int64 d, V* out) {
   const Coding& coding = a.codings[d];
   const U* const table = a.values + coding.table;
   const auto value = [&](unsigned code) {

@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(kBlock)
 }
 
 template <class B>
-__global__ void __launch_bounds__(kBlock) look_up(const Mdia<B> coded, const std::int64_t* begin, B* out) {
+__global__ void __launch_bounds__(kBlock) look_up_packed(const Mdia<B> coded, const std::int64_t* begin, B* out) {
   const int64 block = thread_index() / 32;
   if (block >= coded.blocks()) return;
   const int lane = threadIdx.x % 32;
@@ -251,7 +251,7 @@ void decode(const Matrix& coded, const Matrix& plain) {
   with_bits(plain.dtype, [&](auto zero) {
     using B = decltype(zero);
     const auto a = Mdia<B>::over(*coded.structure, coded.values.as<B>());
-    launch("look up", look_up<B>, cuda::blocks(32 * a.blocks()), dim3(kBlock), a,
+    launch("look up", look_up_packed<B>, cuda::blocks(32 * a.blocks()), dim3(kBlock), a,
            plain.index("block_indptr").as<const std::int64_t>(), plain.values.as<B>());
   });
 }

@@ -180,7 +180,7 @@ def recommend(
         ranked = ranked_layouts(measured, current if default else None, count)
     best, all_fit = ranked[0], requested or not left_out
     return Recommendation(
-        shape=csr.shape, dtype=str(csr.dtype), nnz=csr.nnz, op=op, products=count, reuse=reuse, device=where.name,
+        shape=csr.shape, dtype=candidates.dtype, nnz=csr.nnz, op=op, products=count, reuse=reuse, device=where.name,
         threads=candidates.machine.threads, current=current, candidates=ranked,
         reason=reason(ranked, current, count, all_fit, requested),
         hints=[] if narrow or best.order else variants.hints(candidates, best), left_out=left_out, _csr=csr,

@@ -11,16 +11,8 @@ from cases import DTYPES, SMALL, matrix, to_device, to_host
 
 import diagsparse as ds
 from diagsparse import gallery
-from diagsparse._advice import machine
 from diagsparse._advice.models import MODELS
-from diagsparse._backends.backend import CPU
 from diagsparse._matrix.registry import FORMATS
-
-
-@pytest.fixture(autouse=True)
-def known_bandwidth(monkeypatch):
-    """Let advice on large matrices not depend on what else the machine does."""
-    monkeypatch.setattr(machine, "bandwidth", lambda backend, threads: 30e9 if backend is CPU else 2e12)
 
 
 # ---- whatever the matrix --------------------------------------------------------------------------------------------

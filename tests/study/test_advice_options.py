@@ -10,13 +10,13 @@ from diagsparse import gallery
 from diagsparse._advice import candidate, machine, variants
 from diagsparse._advice.reordered import Reordered
 from diagsparse._advice.statistics import Statistics
-from diagsparse._backends.backend import CPU
 
 
 @pytest.fixture(autouse=True)
 def options_pay(monkeypatch):
     """Let memory be slow and caches small, so that every option is considered for the matrices of the tests."""
-    monkeypatch.setattr(machine, "bandwidth", lambda backend, threads: 1e9 if backend is CPU else 1e11)
+    monkeypatch.setattr(machine, "_READ", 1e9)
+    monkeypatch.setattr(machine, "COPIED", 1e11)
     monkeypatch.setattr(machine, "_PRIVATE", 1 << 10)
     monkeypatch.setattr(machine, "_L2_OF_GPU", 1e3)
     monkeypatch.setattr(machine, "_LAUNCH", 0.0)

@@ -12,6 +12,7 @@ import numpy as np
 from .. import measure
 from .._backends.backend import CPU, Backend
 from .._backends.memory import human
+from .._backends.types import dtype_name
 from .._matrix.base import is_from_scipy
 from .._matrix.convert import in_rows
 from .._matrix.operands import as_matrix, require_type
@@ -44,12 +45,14 @@ class Candidates:
         statistics: Statistics | None = None, seconds_to_csr: float = 0.0,
     ) -> None:  # fmt: skip
         self.statistics, self.machine, self.op = statistics or Statistics(csr), machine, op
-        self.csr, own = csr, csr.dtype.name
+        self.csr, own = csr, dtype_name(csr.dtype)
         self.dtype = dtype or own
         self._narrow = self.dtype != own
         self.seconds_to_csr = seconds_to_csr  # to convert the user's matrix
         self.squares = Squares(self.statistics, machine)
-        self._summary = self.statistics.summary.in_items(np.dtype(self.dtype).itemsize)
+        self._summary = self.statistics.summary
+        if self._narrow:
+            self._summary = self._summary.in_items(np.dtype(self.dtype).itemsize)
 
     @cached_property
     def base(self) -> Candidate:
@@ -73,7 +76,7 @@ class Candidates:
             seconds=slower * layout.seconds,
             conversion=0.0,
             nbytes=given.nbytes,
-            dtype=given.dtype.name,
+            dtype=dtype_name(given.dtype),
             moved_nbytes=layout.moved_nbytes + given.nbytes - layout.nbytes,
             matrix=given,
         )
@@ -143,6 +146,11 @@ class Candidates:
     def traversal(self, format: str, options: dict[str, Any]) -> Traversal:
         """Return the counts of a product in a layout."""
         return MODELS[format].traversal(self.statistics, self._summary, options)
+
+    def seconds(self, format: str, **options: Any) -> float:
+        """Return the seconds of a product with a vector in a layout."""
+        cost = MODELS[format].cost(self.machine.backend, options)
+        return self.machine.seconds(cost, self.statistics.counts, self.traversal(format, options))
 
     def candidate(self, format: str, **options: Any) -> Candidate:
         """Return a layout, with the cost of a product in it."""

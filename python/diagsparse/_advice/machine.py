@@ -36,7 +36,7 @@ _READ = 28e9  # bytes per second that a thread reads
 _CONTENTION = (
     0.08  # slowdown of all threads by each additional one, which shares the memory, the caches and often a core
 )
-_COPIED = 3.6e12  # bytes per second that a GPU copies
+COPIED = 3.6e12  # bytes per second that a GPU copies
 _SERIAL = 1 << 17  # multiply-adds up to which a single thread is used
 
 
@@ -52,45 +52,32 @@ class Machine(NamedTuple):
         """Whether it is a CPU."""
         return self.backend is CPU
 
-    @property
-    def bandwidth(self) -> float:
-        """Bytes per second, see `bandwidth`."""
-        return bandwidth(self.backend, self.threads)
-
     def seconds(self, cost: Cost, counts: Counts, traversal: Traversal) -> float:
         """Return the seconds of one product with these costs and counts."""
-        width = cost.single if counts.itemsize == 4 else cost.complex if counts.complex else 1.0
-        work = width * (cost.position * traversal.positions + cost.extra * traversal.extras)
-        work = 1e-9 * (work + cost.row * counts.rows + cost.step * traversal.steps)
-        gathers = 1e-9 * cost.gather * traversal.lines
-        moved = traversal.nbytes + counts.vectors
+        nbytes, positions, extras, steps, lines, _ = traversal
+        rows, entries, branches, vectors, itemsize, is_complex = counts
+        width = cost.single if itemsize == 4 else cost.complex if is_complex else 1.0
+        work = width * (cost.position * positions + cost.extra * extras)
+        work = 1e-9 * (work + cost.row * rows + cost.step * steps)
+        gathers, moved = 1e-9 * cost.gather * lines, nbytes + vectors
         if self.backend is not CPU:
-            running = _OVERHEAD + hypot(work, cost.bytes * self._moving(moved, 1)) + gathers
+            far = min(1.0, max(0.0, moved / _L2_OF_GPU - _FITTING) / _PARTLY) if self.reuse else 1.0
+            moving = moved * (far + (1 - far) / _FROM_L2) / COPIED
+            running = _OVERHEAD + hypot(work, cost.bytes * moving) + gathers
             return 1e-9 * cost.call + (_LAUNCH**4 + running**4) ** 0.25  # a smooth maximum
-        serial = traversal.positions + counts.rows < _SERIAL and counts.entries + counts.rows < _SERIAL
-        threads = 1.0 if serial else max(1.0, min(self.threads, counts.rows / cost.rows_each))
+        serial = positions + rows < _SERIAL and entries + rows < _SERIAL
+        threads = 1.0 if serial else max(1.0, min(self.threads, rows / cost.rows_each))
         stalled = 0.0
-        if gathers and counts.vectors > _PRIVATE / 2:  # a fraction of x is not in the private caches
-            stalled = gathers * (1 - _PRIVATE / 2 / counts.vectors)
-        if cost.branch and counts.branches > threads * _PREDICTED:
-            mispredicted = counts.branches * min(1.0, counts.branches / (threads * _PREDICTED) - 1)
+        if gathers and vectors > _PRIVATE / 2:  # a fraction of x is not in the private caches
+            stalled = gathers * (1 - _PRIVATE / 2 / vectors)
+        if cost.branch and branches > threads * _PREDICTED:
+            mispredicted = branches * min(1.0, branches / (threads * _PREDICTED) - 1)
             stalled = hypot(stalled, 1e-9 * cost.branch * mispredicted)
         each = (1 + _CONTENTION * (threads - 1)) / threads
-        return _CALL + each * (hypot(work, self._moving(moved, threads)) + stalled)
-
-    def _moving(self, moved: float, threads: float) -> float:
-        """Return the seconds that a thread, or a GPU, takes to move these bytes, considering the caches."""
-        if self.backend is CPU:
-            return max(0.0, moved - threads * _PRIVATE * self.reuse) / bandwidth(self.backend, 1)
-        far = min(1.0, max(0.0, moved / _L2_OF_GPU - _FITTING) / _PARTLY) if self.reuse else 1.0
-        return moved * (far + (1 - far) / _FROM_L2) / self.bandwidth
+        moving = max(0.0, moved - threads * _PRIVATE * self.reuse) / _READ
+        return _CALL + each * (hypot(work, moving) + stalled)
 
 
 def machine(backend: Backend, reuse: bool = True) -> Machine:
     """Return a device, with the current number of threads."""
     return Machine(backend, get_num_threads() if backend is CPU else 0, reuse)
-
-
-def bandwidth(backend: Backend, threads: int) -> float:
-    """Return the bytes per second that CPU threads read from memory, or that a GPU copies, on a typical machine."""
-    return threads * _READ / (1 + _CONTENTION * (threads - 1)) if backend is CPU else _COPIED

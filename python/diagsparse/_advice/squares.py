@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from .._formats.bands import Offsets, lengths
-from .machine import Machine
+from .machine import COPIED, Machine
 from .statistics import Statistics
 
 _MANY = 2000  # diagonals of A above which C is assumed to have all diagonals
@@ -102,4 +102,4 @@ class Squares:
         if self.where.on_cpu:
             written = min(nbytes, _REUSED) / _RECYCLED + max(0, nbytes - _REUSED) / _FRESH
             return (1e-9 * work + written) / self.threads
-        return 1e-9 * work + nbytes / self.where.bandwidth
+        return 1e-9 * work + nbytes / COPIED

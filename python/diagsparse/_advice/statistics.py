@@ -153,8 +153,8 @@ class Statistics:
         """Offsets of the diagonals that qband stores as bands, and the number of entries in the remainder."""
         exact, qband = self.exact, cast(Any, FORMATS["qband"])
         known = {"offsets": lambda: self.offsets, "fill": lambda: self.fill}
-        chosen: NDArray[np.int64] = qband.split(Summary(exact.shape, exact.itemsize, exact.stored, **known))[0]
-        return chosen, max(0, self.csr.nnz - int(self.fill[np.isin(self.offsets, chosen)].sum()))
+        chosen, rest = qband.split(Summary(exact.shape, exact.itemsize, exact.stored, **known))
+        return chosen, max(0, rest)
 
     # ---- operations of C = A A --------------------------------------------------------------------
     @cached_property

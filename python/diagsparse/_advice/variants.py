@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._backends.types import dtype_name
 from .._matrix.registry import FORMATS
 from .._matrix.reordering import reordered
 from .._matrix.sparse_array import SparseArray
@@ -26,7 +27,7 @@ _PERMUTED = 2.5e-9  # seconds per row to permute x and y, in each product
 def narrower(candidates: Candidates, names: list[str], requested: bool) -> list[Candidate]:
     """Return the layouts with values in fewer bytes that represent all of them exactly."""
     csr, layouts = candidates.csr, list[Candidate]()
-    for dtype in _NARROWER.get(str(csr.dtype), ()):
+    for dtype in _NARROWER.get(dtype_name(csr.dtype), ()):
         if not exact(csr, dtype):
             break
         able = [name for name in names if dtype != "float16" or FORMATS[name].narrow]
@@ -46,7 +47,8 @@ def exact(csr: SparseArray, dtype: str) -> bool:
 def _same_in(dtype: str, values: NDArray[Any]) -> bool:
     """Return whether these values are unchanged by a conversion to `dtype`."""
     with np.errstate(over="ignore"):
-        return np.array_equal(values.astype(dtype).astype(values.dtype), values, equal_nan=True)
+        changed = values.astype(dtype).astype(values.dtype) != values
+    return bool(np.isnan(values[changed]).all())
 
 
 def reordered_layouts(candidates: Candidates, names: list[str], requested: bool) -> list[Candidate]:
@@ -74,15 +76,18 @@ def ordering(csr: SparseArray) -> float:
 
 def hints(candidates: Candidates, best: Candidate) -> list[str]:
     """Return a hint on the speedup by values in fewer bytes, if a sample of the values allows them."""
-    dtype = next(iter(_NARROWER.get(str(candidates.csr.dtype), ())), None)
-    if dtype is None or candidates.op == "matmul" or best.dtype != str(candidates.csr.dtype) or not candidates.csr.nnz:
+    csr = candidates.csr
+    own = dtype_name(csr.dtype)
+    dtype = next(iter(_NARROWER.get(own, ())), None)
+    if dtype is None or candidates.op == "matmul" or best.dtype != own or not csr.nnz:
         return []
     if best.is_scipy or best.format not in MODELS:  # narrower values would need another layout
         return []
-    one = Candidates(candidates.csr, candidates.machine, candidates.op, dtype, candidates.statistics)
-    gain = best.seconds / one.candidate(best.format, **best.layout).seconds
-    values = candidates.csr._matrix.values
-    if gain < _WORTH or not _same_in(dtype, candidates.csr._backend.host(values[: min(len(values), _SAMPLED)])):
+    if not _same_in(dtype, csr._backend.host(csr._matrix.values[:_SAMPLED])):
+        return []
+    one = Candidates(csr, candidates.machine, candidates.op, dtype, candidates.statistics)
+    gain = best.seconds / one.seconds(best.format, **best.layout)
+    if gain < _WORTH:
         return []
     faster = f"With narrow=True, {best.format} would be {digits(gain)}x as fast"
     return [f"{faster}: {dtype} seems to represent all values exactly."]

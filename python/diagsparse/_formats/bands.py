@@ -45,7 +45,7 @@ def lengths(shape: tuple[int, int], offsets: Offsets) -> NDArray[np.int64]:
     """Return the lengths of diagonals, 0 outside of a matrix of this shape."""
     m, n = shape
     length: NDArray[np.int64] = np.minimum(m, n - offsets) - np.maximum(0, -offsets)
-    return length.clip(0)
+    return np.maximum(0, length)
 
 
 def by_bytes(rows: int, itemsize: int, offsets: Offsets, fill: NDArray[np.int64]) -> Offsets:
@@ -116,8 +116,11 @@ def bands_of(chosen: Offsets) -> list[tuple[int, int]]:
 
 
 def entries_on(chosen: Offsets, offsets: Offsets, fill: NDArray[np.int64]) -> int:
-    """Return the number of entries on the chosen diagonals; `offsets` are the diagonals that have entries."""
-    return int(fill[np.isin(offsets, chosen, assume_unique=True)].sum())
+    """Return the number of entries on the chosen diagonals; `offsets` are those that have entries, ascending."""
+    position = np.searchsorted(offsets, chosen)
+    inside = position < len(offsets)
+    position = position[inside]
+    return int(fill[position[offsets[position] == chosen[inside]]].sum())
 
 
 def properties(shape: tuple[int, int], offsets: Offsets, fill: NDArray[np.int64], chosen: Offsets) -> BandProperties:

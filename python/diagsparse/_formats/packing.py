@@ -57,7 +57,7 @@ UNPACKED = Packing()
 
 def stored_labels(format: str, s: Summary, packing: Packing) -> np.ndarray:
     """Return the offsets (rows for cdm) that a layout stores; with a symmetry, one of two opposite diagonals."""
-    offsets = np.union1d(s.offsets, -s.offsets) if packing.symmetry else s.offsets
+    offsets = s.mirrored_offsets if packing.symmetry else s.offsets
     labels = CPU.core.labels_for(format, *s.shape, offsets.tolist(), packing.codes()[0])
     return np.array(labels, np.int64)
 

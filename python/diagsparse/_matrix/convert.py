@@ -51,14 +51,14 @@ def in_rows(a: M, who: str) -> M:
 
     Raise ValueError for more rows or columns than csr can index, and MemoryError if the unpacked matrix does not fit.
     """
-    what = f"{who}: A is {a!r}, whose entries are counted in {COMMON}"
-    if default_format(a._shape) is not FORMATS[COMMON]:
-        needed = memory.human(FORMATS[COMMON].nbytes(a._summary()))
-        raise ValueError(f"{what}: expected fewer than 2^31 rows and columns (and room for {needed})")
-    if a._packed:
-        s = a._summary()
-        nbytes = a._format.nbytes(s) + FORMATS[COMMON].nbytes(s)
-        memory.require_free(nbytes, f"{what}: this, and the unpacked matrix,", a._backend)
+    too_large = default_format(a._shape) is not FORMATS[COMMON]
+    if too_large or a._packed:
+        what, s = f"{who}: A is {a!r}, whose entries are counted in {COMMON}", a._summary()
+        needed = FORMATS[COMMON].nbytes(s)
+        if too_large:
+            room = memory.human(needed)
+            raise ValueError(f"{what}: expected fewer than 2^31 rows and columns (and room for {room})")
+        memory.require_free(a._format.nbytes(s) + needed, f"{what}: this, and the unpacked matrix,", a._backend)
     return convert(a, COMMON)
 
 

@@ -46,6 +46,11 @@ class Summary:
         return self._functions["offsets"]()
 
     @cached_property
+    def mirrored_offsets(self) -> np.ndarray:
+        """The same, and the offsets of their mirror images."""
+        return np.union1d(self.offsets, -self.offsets)
+
+    @cached_property
     def fill(self) -> np.ndarray:
         """Number of entries on each of these diagonals, int64."""
         return self._functions["fill"]()

@@ -2,6 +2,7 @@
 #include "core/sample.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -86,68 +87,69 @@ class Tally {
  public:
   struct Slot {
     std::int32_t number = 0, times = 0;
-    int64 mark = -1;
+    std::int32_t mark = -1;
+    std::uint32_t round = 0;  // slots of an earlier round are free
   };
 
   // Returns the slot of a number, or nullptr for a new number if there are already `most`. `at` is a guess of its
   // position, and is set to it.
   Slot* add(std::int32_t number, std::int32_t times, std::uint32_t& at, int64 most = std::int64_t{1} << 30) {
-    if (at >= slots_.size() || slots_[at].times == 0 || slots_[at].number != number) {
-      if (2 * (used_.size() + 1) > slots_.size()) grow();
-      Slot& slot = find(number);
-      at = static_cast<std::uint32_t>(&slot - slots_.data());
-      if (slot.times == 0) {
-        if (distinct() >= most) return nullptr;
-        used_.push_back(at);
-        slot = {number, 0, -1};
+    if (at >= slots_.size() || slots_[at].round != round_ || slots_[at].number != number) {
+      Slot* slot = &find(number);
+      if (slot->round != round_) {
+        if (distinct_ >= most) return nullptr;
+        if (2 * static_cast<std::size_t>(++distinct_) > slots_.size()) grow(), slot = &find(number);
+        *slot = {number, 0, -1, round_};
       }
+      at = static_cast<std::uint32_t>(slot - slots_.data());
     }
     slots_[at].times += times;
     return &slots_[at];
   }
-  void add(std::int32_t number, std::int32_t times = 1) {
+  Slot& add(std::int32_t number, std::int32_t times = 1) {
     std::uint32_t unknown = ~0U;
-    add(number, times, unknown);
+    return *add(number, times, unknown);
   }
 
-  int64 distinct() const { return static_cast<int64>(used_.size()); }
+  int64 distinct() const { return distinct_; }
 
-  // Calls f(number, times) for each number, in the order of first occurrence.
+  // Calls f(number, times) for each number, in no particular order.
   template <class F>
   void for_each(const F& f) const {
-    for (const std::uint32_t at : used_) f(slots_[at].number, slots_[at].times);
+    for (const Slot& slot : slots_) {
+      if (slot.round == round_) f(slot.number, slot.times);
+    }
   }
 
   void clear() {
-    for (const std::uint32_t at : used_) slots_[at].times = 0;
-    used_.clear();
+    ++round_;
+    distinct_ = 0;
   }
 
  private:
   Slot& find(std::int32_t number) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = (static_cast<std::uint32_t>(number) * kSpread) >> 32 & mask;
-    while (slots_[at].times != 0 && slots_[at].number != number) at = (at + 1) & mask;
+    while (slots_[at].round == round_ && slots_[at].number != number) at = (at + 1) & mask;
     return slots_[at];
   }
 
   void grow() {
     const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
-    for (std::uint32_t& at : used_) {
-      Slot& slot = find(old[at].number);
-      slot = old[at];
-      at = static_cast<std::uint32_t>(&slot - slots_.data());
+    for (const Slot& slot : old) {
+      if (slot.round == round_) find(slot.number) = slot;
     }
   }
 
   std::vector<Slot> slots_ = std::vector<Slot>(256);
-  std::vector<std::uint32_t> used_;
+  std::uint32_t round_ = 1;
+  int64 distinct_ = 0;
 };
 
 class Counts {
  public:
   explicit Counts(const Matrix& csr)
-      : per_line_(static_cast<std::int32_t>(std::max<int64>(1, kLine / item_size(csr.dtype)))),
+      : line_bits_(std::countr_zero(static_cast<unsigned>(kLine / item_size(csr.dtype)))),
         most_(std::max(kDiagonals, kDiagonalsPerEntry * csr.values.size() / csr.rows)) {}
 
   // Adds the row i of a window, of which these columns were read.
@@ -158,23 +160,24 @@ class Counts {
     before_ = count;
     if (i % kBlock == 0) close_blocks();
     if (positions_.size() < static_cast<std::size_t>(count)) positions_.resize(count);
+    const auto mask = static_cast<std::int32_t>(i / kMaskRows);
     std::int32_t block = -1, in_block = 0, line = -1;
     for (int64 e = 0; e < count; ++e) {
       const std::int32_t j = columns[e];
       if (Tally::Slot* const diagonal = diagonals_.add(static_cast<std::int32_t>(j - i), 1, positions_[e], most_)) {
-        masks += diagonal->mark != i / kMaskRows;
-        diagonal->mark = i / kMaskRows;
+        masks += diagonal->mark != mask;
+        diagonal->mark = mask;
       } else {
         ++masks;
       }
       if (j / static_cast<std::int32_t>(kBlock) != block) {  // columns are ascending
-        if (in_block > 0) blocks_.add(block, in_block);
+        add_block(block, in_block);
         block = j / static_cast<std::int32_t>(kBlock), in_block = 0;
       }
       ++in_block;
-      if (j / per_line_ != line) lines_.add(line = j / per_line_);
+      if (j >> line_bits_ != line) lines_.add(line = j >> line_bits_);
     }
-    if (in_block > 0) blocks_.add(block, in_block);
+    add_block(block, in_block);
     entries += count;
   }
 
@@ -196,13 +199,16 @@ class Counts {
   int64 rows = 0, entries = 0, blocks = 0, in_full_blocks = 0, masks = 0, lines = 0, branches = 0;
 
  private:
+  void add_block(std::int32_t block, std::int32_t elements) {
+    constexpr int full = kBlock * kBlock;
+    if (elements > 0 && blocks_.add(block, elements).times == full) in_full_blocks += full;
+  }
   void close_blocks() {
-    blocks_.for_each([&](std::int32_t, std::int32_t times) { in_full_blocks += times == kBlock * kBlock ? times : 0; });
     blocks += blocks_.distinct();
     blocks_.clear();
   }
 
-  std::int32_t per_line_;
+  int line_bits_;
   int64 most_;  // diagonals
   Tally diagonals_, blocks_, lines_;
   std::vector<std::uint32_t> positions_;  // of the diagonals of the previous row, which often are those of the next one

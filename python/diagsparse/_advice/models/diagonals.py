@@ -60,9 +60,8 @@ class Diagonals(DiagonalModel):
         plain = candidates.candidate(self.format)
         yield plain
         best = min(best, plain.seconds)
-        if CLEAR * candidates.candidate(self.format, period=1).seconds < best and (
-            period := candidates.statistics.period
-        ):
+        fastest = candidates.seconds(self.format, period=1)
+        if CLEAR * fastest < best and (period := candidates.statistics.period):
             yield (packed := candidates.candidate(self.format, period=period))
             best = min(best, packed.seconds)
         if triangle := self.triangle(candidates, best):

@@ -22,6 +22,9 @@ class Finder(Protocol):
 
     statistics: Statistics
 
+    def seconds(self, format: str, **options: Any) -> float:
+        """Return the seconds of a product with a vector in a layout."""
+
     def candidate(self, format: str, **options: Any) -> Candidate:
         """Return a layout, with the cost of a product in it."""
 
@@ -100,7 +103,7 @@ class DiagonalModel(Model):
         m, n = candidates.statistics.csr.shape
         if m != n:
             return None
-        triangle = candidates.candidate(self.format, symmetry="symmetric")
-        if CLEAR * triangle.seconds >= best or not (symmetry := candidates.statistics.symmetry):
+        if CLEAR * candidates.seconds(self.format, symmetry="symmetric") >= best:
             return None
-        return triangle if symmetry == "symmetric" else candidates.candidate(self.format, symmetry=symmetry)
+        symmetry = candidates.statistics.symmetry
+        return candidates.candidate(self.format, symmetry=symmetry) if symmetry else None

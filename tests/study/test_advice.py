@@ -12,6 +12,7 @@ from cases import DTYPES, SMALL, matrix, to_device, to_host
 import diagsparse as ds
 from diagsparse import gallery
 from diagsparse._advice.models import MODELS
+from diagsparse._advice.statistics import Statistics
 from diagsparse._matrix.registry import FORMATS
 
 
@@ -75,6 +76,14 @@ def test_a_square_is_another_question_than_a_product():
     assert all(not one.layout for one in square.candidates)  # products of matrices unpack them
     assert square.best.moved_nbytes > ds.recommend(A).best.moved_nbytes
     assert ds.recommend(gallery.banded(5000, 3, 3, seed=0), "matmul").format in ("dia", "hm", "cdm")
+
+
+def test_diagonals_of_a_square_are_counted_only_for_formats_of_diagonals(monkeypatch):
+    def no_diagonals(self, offsets):
+        raise AssertionError(f"the sums of {len(offsets)} diagonals")
+
+    monkeypatch.setattr(Statistics, "sums_of", no_diagonals)
+    assert ds.recommend(random(3000, 5), "matmul").format == "csr"
 
 
 def test_a_single_product_is_not_worth_a_conversion():

@@ -166,3 +166,13 @@ def test_long_rows_are_not_read_whole():
     wide = ds.csr_array(sp.csr_array(np.ones((300, 20_000), np.float32)))
     found, rows = Statistics(wide)._period_of(20, 256)
     assert rows == 1 and found == 0
+
+
+# ---- diagonals of A A ------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("count", [0, 1, 9, 150])
+def test_diagonals_of_a_square(count):
+    a = gallery.random_diagonals(400, count, seed=0).tocsr() if count else sp.csr_array((400, 400))
+    facts = Statistics(ds.csr_array(a))
+    square = sp.coo_array(abs(a) @ abs(a))
+    assert np.array_equal(facts.sums_of(facts.offsets), np.unique(square.coords[1] - square.coords[0]))
+    assert facts.sums_of(facts.offsets) is facts.sums_of(facts.offsets)  # computed once

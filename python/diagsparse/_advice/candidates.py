@@ -127,9 +127,11 @@ class Candidates:
         except ValueError as error:
             return str(error).partition(": ")[2] or str(error)  # without the class name
         model = MODELS[format]
+        if why := model.why_not(self.statistics):
+            return why
         if self.op == "matmul" and model.square(self.squares) is None:
             return "has no product of its own and multiplies in csr"
-        return model.why_not(self.statistics)
+        return ""
 
     def too_large(self, format: str) -> str:
         """Return how many bytes a format needs if these are far too many, otherwise ""; this may take one pass."""

@@ -181,8 +181,14 @@ class Statistics:
         key = offsets.tobytes()
         if key not in self._sums:
             m, n = self.csr.shape
-            sums = np.unique(offsets[:, np.newaxis] + offsets)
-            self._sums[key] = sums[(sums > -m) & (sums < n)]
+            sums = (offsets[:, np.newaxis] + offsets).ravel()
+            sums = sums[(sums > -m) & (sums < n)]
+            if len(sums) < m + n:
+                self._sums[key] = np.unique(sums)
+            else:  # marking diagonals takes less time than sorting
+                occurs = np.zeros(m + n, bool)
+                occurs[sums + m] = True
+                self._sums[key] = np.flatnonzero(occurs) - m
         return self._sums[key]
 
     def steps(self, diagonals: int) -> int:

@@ -8,8 +8,8 @@ The time of the recommendation is reported as well, in products with csr.
 The matrices are those of the gallery in sizes within and beyond the caches, and the files in the folder
 DIAGSPARSE_MATRICES. Families of matrices with 200,000 rows follow, for which products are timed in two ways: one after
 another, as in a solver (`reuse=True`), and with other data in between (`reuse=False`), on a CPU with 1, 2 and all
-threads. Their layouts are also ranked by costs that were fitted without the family. With --quick, the matrices are
-small.
+threads. Their layouts are also ranked by costs that were fitted without the family. Squares of these matrices are timed
+like those of the others. With --quick, the matrices are small.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _PRODUCTS = 1_000_000  # large enough that conversions are irrelevant
 
 # ---- one matrix ---------------------------------------------------------------------------------------------------
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
-    """Yield both products of every matrix, and products with vectors of the families, with `reuse` and without.
+    """Yield both products of every matrix; of the families, those with vectors with `reuse` and without.
 
     A row contains ``recommended`` and ``best`` (names of layouts), ``ratio`` (the seconds of the best one divided by
     those of the recommended one, at most 1), ``cost`` (of the recommendation, in products with csr) and
@@ -68,6 +68,7 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
             for reuse, how in HOW.items():
                 run = partial(_run, build, make, family, "matvec", reuse, quick)
                 yield f"{name}, {words(threads)}{how}", partial(_with_threads, threads, run)
+        yield f"{name}, {TITLES['matmul']}", partial(_run, build, make, "", "matmul", True, quick)
 
 
 def _thread_counts(where: Backend) -> list[int]:

@@ -1,7 +1,8 @@
 """Results that are printed in README, docs and notebooks, between markers that are invisible on the rendered pages.
 
 Tables, as `--table` prints them for benchmarks/results/h200.json ("readme" is the table of readme_table.py, "papers"
-those of ledger.py, "h200-summary" the means of h200, "h200-tables-002-means" the first table of h200-tables-002)::
+those of ledger.py, "h200-summary" the means of h200, "h200-tables-002-means" the first table of h200-tables-002,
+"h100-hamiltonians-mdia" what the page of mdia shows of h100-hamiltonians)::
 
     <!-- table: h200 -->
     ...
@@ -33,6 +34,9 @@ from diagsparse._study import bench_summary
 from . import ledger, readme_table
 from .commands import benchmark_of
 from .papers import paper_002_tables
+from .studies import hamiltonians_tables
+from .studies.hamiltonians import HAMILTONIANS
+from .tables import as_section
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -42,7 +46,7 @@ _TABLES = re.compile(r"^<!-- table: (\S+) -->$", re.MULTILINE)
 _FIGURES = re.compile(
     r"(?<=[\w%])<!-- [\w-]+: .+? -->", re.DOTALL
 )  # after a word; other markers are on their own lines
-_SUMMARY = "-summary"  # suffix of the name of a result
+_SUMMARY, _OF_MDIA = "-summary", "-mdia"  # suffixes of the name of a result
 UNITS = {
     "": 1, "x": 1, "%": 100, "s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "GB": 1e-9, "MB": 1e-6, "KB": 1e-3,
     "GB/s": 1e-9, "TB/s": 1e-12,
@@ -119,6 +123,8 @@ def _table(block: re.Match[str]) -> str:
         table = _NAMED[name]()
     elif name.endswith(_SUMMARY):
         table = summary(name.removesuffix(_SUMMARY))
+    elif name.endswith(_OF_MDIA):
+        table = of_mdia(name.removesuffix(_OF_MDIA))
     else:
         table = markdown(name)
     return f"{start}{table.strip()}\n{end}"
@@ -129,6 +135,12 @@ _NAMED = {
     "papers": ledger.markdown,
     "h200-tables-002-means": lambda: paper_002_tables.summary(stored("h200-tables-002").report),
 }
+
+
+def of_mdia(name: str) -> str:
+    """Return what the page of mdia shows of a stored result of the experiment on Hamiltonians."""
+    report: dict[str, Any] = stored(name).report
+    return as_section(HAMILTONIANS.head(report), hamiltonians_tables.of_mdia(report))
 
 
 def summary(name: str) -> str:

@@ -11,26 +11,49 @@ from diagsparse._show.columns import digits
 from ..pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, YELLOW, curves, label, legend, milliseconds, new_figure
 from ..tables import Columns, Row, Tables, distinct, faster, machine, select, table, timed, times
 
-FORMATS = ("dia", "hm", "hm symmetric", "mdia", "mdia symmetric", "csr")
+FORMATS = ("dia", "hm", "hm symmetric", "mdia", "mdia palette", "mdia symmetric", "csr")
 PEERS = ("cuSPARSE csr", "CuPy csr", "SciPy dia", "SciPy csr", "QuTiP Dia")
 VECTOR, SQUARE, HALF, EVOLVED = ", H x", ", H H", ", half of H H", ", exp(-i t H) x"
 OPERATIONS = {VECTOR: "H x", SQUARE: "H H", HALF: "upper half of H H", EVOLVED: "exp(-i t H) x"}
+_LARGE = 16  # sites of the smallest Hamiltonians on the page of mdia
+_MDIA = ("mdia", "mdia palette", "mdia symmetric", "hm", "csr")
+_PEERS_OF_MDIA = ("cuSPARSE csr", "SciPy csr")
 _FIRST: Columns = {"Hamiltonian": "{what}", "sites": "{sites}"}
-_COLORS = (BLUE, SKY, GREEN, "#aa3377", "#ee99aa", ORANGE, GREY, "black", PURPLE, YELLOW, "#7f7f3f")
+_COLORS = (BLUE, SKY, GREEN, "#aa3377", "#332288", "#ee99aa", ORANGE, GREY, "black", PURPLE, YELLOW, "#7f7f3f")
 
 
 def tables(report: Row) -> Tables:
     """Yield titles and cells: the powers, then the times of each operation."""
+    all_rows = _by_family(report)
     powers = {f"H^{power}".removesuffix("^1"): partial(_filled, power=power) for power in ("1", "2", "4")}
-    sizes = {f"{name}, bytes": partial(_size, name=name) for name in FORMATS}
+    sizes = {f"{name}, bytes": partial(_size, name=name) for name in FORMATS if name in all_rows[0]["nbytes"]}
     first = {**_FIRST, "nonzeros": lambda row: f"{row['powers']['1']['nnz']:,}"}
-    yield "Diagonals, and the fraction of them that is filled", table(report["rows"], {**first, **powers, **sizes})
+    yield "Diagonals, and the fraction of them that is filled", table(all_rows, {**first, **powers, **sizes})
     for operation, title in OPERATIONS.items():
-        rows = [row for row in report["rows"] if timed([row], end=operation)]
+        rows = [row for row in all_rows if timed([row], end=operation)]
         names = timed(rows, (*FORMATS, *PEERS), operation)
         ours, theirs = ([name + operation for name in group if name in names] for group in (FORMATS, PEERS))
         ratio = {"best vs peers": partial(faster, ours=ours, theirs=theirs)} if theirs else {}
         yield title, table(rows, {**_FIRST, **times(names, operation), **ratio})
+
+
+def of_mdia(report: Row) -> Tables:
+    """Yield the times of products in mdia and in other formats, of Hamiltonians that exceed the caches."""
+    large = [row for row in _by_family(report) if row["sites"] >= _LARGE]
+    for operation in (VECTOR, SQUARE):
+        rows = [row for row in large if timed([row], end=operation)]
+        names = timed(rows, (*_MDIA, *_PEERS_OF_MDIA), operation)
+        yield OPERATIONS[operation], table(rows, {**_FIRST, "fill": _fill_of_h, **times(names, operation)})
+
+
+def _by_family(report: Row) -> list[Row]:
+    """Return the rows of each family together; the largest ones were measured last."""
+    return [row for (family,) in distinct(report["rows"], "what") for row in select(report, what=family)]
+
+
+def _fill_of_h(row: Row) -> str:
+    counts = row["powers"]["1"]
+    return digits(counts["nnz"] / counts["elements"])
 
 
 def _filled(row: Row, power: str) -> str:

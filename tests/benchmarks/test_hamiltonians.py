@@ -28,7 +28,7 @@ def test_a_small_run(device, tmp_path, monkeypatch):
             continue
         for operation in (hamiltonians_tables.VECTOR, hamiltonians_tables.EVOLVED):
             assert all(row["times"][name + operation] for name in hamiltonians_tables.FORMATS)
-        assert row["times"]["dia, H H"] and row["times"]["hm, half of H H"]
+        assert row["times"]["dia, H H"] and row["times"]["hm, half of H H"] and "mdia palette, H H" not in row["times"]
         assert 0 < row["error"] <= 1
     text, markdown = HAMILTONIANS.text(made), HAMILTONIANS.markdown(made)
     assert "transverse Ising" in text and "exp(-i t H) x" in text and markdown.count("| --- |") == 5
@@ -55,18 +55,26 @@ def test_diagonals_of_powers_are_counted():
 @pytest.mark.parametrize("family", hamiltonians.FAMILIES, ids=lambda family: family.what)
 def test_rows_that_do_not_fit_are_left_out(family, monkeypatch):
     """All formats, and SciPy's two matrices that they are made of, take no more than is asked for."""
-    host = family.make(12)
-    csr = sp.csr_array(host)
-    csr.eliminate_zeros()
-    stored = [ds.array(host, format) for format in ("dia", "hm")] + [
-        ds.array(csr, format) for format in ("mdia", "csr")
-    ]
-    stored += [stored[i].asformat(stored[i].format, symmetry="symmetric") for i in (1, 2)]
-    assert sum(A.nbytes for A in [*stored, stored[0], stored[3]]) <= hamiltonians._FORMATS_HELD * stored[0].nbytes
-    free = hamiltonians._FORMATS_HELD * stored[0].nbytes
+    stored = hamiltonians._formats(family, 12, hamiltonians.CPU)
+    of_scipy = stored["dia"].nbytes + stored["csr"].nbytes
+    free = hamiltonians._FORMATS_HELD * stored["dia"].nbytes
+    assert sum(A.nbytes for A in stored.values()) + of_scipy <= free
     for share, held in ((1.2, True), (0.9, False)):
         monkeypatch.setattr(hamiltonians, "available_bytes", lambda backend, share=share: share * free)
         assert hamiltonians._held(family, 12, hamiltonians.CPU) is held
+
+
+@pytest.mark.parametrize("family", hamiltonians.FAMILIES, ids=lambda family: family.what)
+def test_all_formats_store_the_same_matrix(family, device):
+    from diagsparse._backends.backend import get_backend
+
+    expected = family.make(8).toarray()
+    stored = hamiltonians._formats(family, 8, get_backend(device))
+    assert tuple(stored) == hamiltonians_tables.FORMATS
+    for name, A in stored.items():
+        assert A.device == device and np.array_equal(A.toarray(), expected), name
+    assert [name for name in stored if name.startswith("mdia") and stored[name].palette] == ["mdia palette"]
+    assert stored["csr"].nnz == stored["mdia palette"].nnz == np.count_nonzero(expected)
 
 
 @pytest.mark.parametrize("family", hamiltonians.FAMILIES, ids=lambda family: family.what)

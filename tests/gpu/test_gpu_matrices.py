@@ -122,6 +122,18 @@ def test_a_triangle_of_scattered_entries_says_what_to_do():
         ds.syrk(ds.csr_array(a, device="cuda"), ds.csr_array(a, device="cuda"), triangle="lower")
 
 
+def test_values_in_place_keep_their_type():
+    A = on_gpu("banded 9", "hm", "float32")
+    values = A.values
+    with raises(TypeError, "real", "complex"):
+        values *= 1j
+    values *= np.float64(0.5)
+    assert values.dtype == A.dtype == np.float32
+    with raises(ValueError, "these are constant"):
+        values = values.read_only("these are constant")
+        values *= 2
+
+
 # ---- between devices ------------------------------------------------------------------------------
 @FORMATS
 def test_there_and_back(format):
@@ -159,6 +171,11 @@ def test_protocols(format):
     B = A.copy()
     B.values = 3
     assert np.all(B.values.get() == 3) and not np.any(A.values.get() == 3)
+    values = B.values
+    values *= 4
+    values /= 2
+    values **= 2
+    assert np.all(values.get() == 36) and np.all(B.values.get() == 36)  # in place
     assert ds.memory_report(A) == ds.memory_report(A.to("cpu"))
     assert ds.forecast("matmul", A, A).result_nbytes == (A @ A).nbytes
     stages = A.matmul(A, profile=True)[1]

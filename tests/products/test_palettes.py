@@ -1,5 +1,6 @@
 """Palettes of mdia: no bit of a value changes, and every operation gives what it gives without a palette."""
 
+import operator
 import pickle
 
 import numpy as np
@@ -234,11 +235,17 @@ def test_operations_without_the_palette(device):
 
 def test_assignments(device):
     A, P = pair(painted(), device)
-    if device == "cpu":
-        with pytest.raises(ValueError, match="several elements"):
-            A[0, 0] = 3
-        with pytest.raises(ValueError, match="read-only"):
-            A.values[0] = 3
+    values = A.values
+    for write in (
+        lambda: A.__setitem__((0, 0), 3), lambda: setattr(A, "values", A.values.__imul__(2)),
+        lambda: operator.itruediv(values, 2), lambda: operator.ipow(values, 2),
+        lambda: values[: A.nnz].__setitem__(0, 3) if device == "cpu" else values[: A.nnz].fill(3),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match='has a palette.*write A = A.asformat\\("mdia", palette=False\\)'):
+            write()
+    with pytest.raises(ValueError, match="read-only|has a palette"):
+        values.fill(3)
+    assert bits(A.values) == bits(values) == bits(P.values)
     with pytest.raises(ValueError, match="shape"):
         A.values = np.ones(3)
     assert A.palette
@@ -254,6 +261,19 @@ def test_assignments(device):
     A.eliminate_zeros()
     P.eliminate_zeros()
     assert same(A, P) and A.palette
+    A = A.asformat("mdia", palette=False)  # what the errors say
+    A.values *= 2
+    assert same(A, 2 * P)
+
+
+def test_results_of_read_only_values_are_ordinary():
+    values = pair(painted(), "cpu")[0].values
+    for result in (2 * values, np.sqrt(abs(values)), values.astype("complex64"), np.sort(values), values.copy()):
+        result[0] = 7
+        result *= 2
+        assert result[0] == 14
+    assert type(2 * values) is np.ndarray and type(values.sum()) is np.float64
+    assert np.array_equal(pickle.loads(pickle.dumps(values)), values)
 
 
 def test_files(tmp_path):

@@ -74,6 +74,12 @@ class Format(Forecasts):
         """Return the options that pickles and files store in addition to the component arrays: none."""
         return UNPACKED
 
+    def why_not_written(self, a: SparseArray) -> str:
+        """Return why stored values are not written one by one, and what to do instead; "" if they can be."""
+        if a._matrix.symmetry or any(self.packing(a)):
+            return f"in {a!r} a stored value represents several elements; write A = A.unpacked() first"
+        return ""
+
     def unpacked(self, a: SparseArray, max_bytes: int | None) -> SparseArray:
         """Return this matrix with every element stored, and 16-bit values as float32; itself if it is not packed."""
         if is_narrow(a._dtype):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays.read_only import read_only
 from .._backends import memory
 from .._backends.arguments import SYMMETRIES, symmetry_number
 from .._backends.backend import CPU, Backend
@@ -56,6 +57,9 @@ class Mdia(Mirrored, OwnProducts):
 
     def layout(self, a: SparseArray) -> dict[str, int]:
         return {"palette": int(a._matrix.palette)}
+
+    def why_not_written(self, a: SparseArray) -> str:
+        return palettes.why_not_written(a) if a._matrix.palette else super().why_not_written(a)
 
     def unpacked(self, a: SparseArray, max_bytes: int | None) -> SparseArray:
         if a._matrix.symmetry:
@@ -264,16 +268,15 @@ class mdia_array(SparseArray):
     def values(self) -> Any:
         """The stored values, not copied; writing to them changes the matrix.
 
-        With a palette, they are a copy, which is read-only on the CPU. An assignment ``A.values = new`` discards the
-        palette; earlier views, such as ``A.T``, keep the old values.
+        With a palette, they are a read-only copy with a value for each element, on every device: writing to it raises
+        ValueError. An assignment ``A.values = new`` discards the palette; earlier views, such as ``A.T``, keep the old
+        values.
         """
         require_plain(self, "values")
         if not self._matrix.palette:
             return self._matrix.stored_values
         values = self._format.without_palette(self)._matrix.values
-        if self._backend is CPU:
-            values.flags.writeable = False
-        return values
+        return read_only(values, f"values: {palettes.why_not_written(self)}")
 
     @values.setter
     def values(self, new: Any) -> None:

@@ -58,3 +58,9 @@ def are_shared(a: SparseArray, b: SparseArray) -> bool:
     if a._op or b._op or not (a._matrix.palette and b._matrix.palette):
         return False
     return a._core.overlap(a._matrix.parts()["table_indptr"], b._matrix.parts()["table_indptr"])
+
+
+def why_not_written(a: SparseArray) -> str:
+    """Return why the values of a matrix with a palette are not written one by one, and what to do instead."""
+    remedy = f'A = A.asformat("{a.format}", palette=False) first, or A *= 2 for all values'
+    return f"{a!r} has a palette, in which a stored value represents several elements; write {remedy}"

@@ -65,10 +65,8 @@ def set(a: Any, which: Any, values: Any) -> None:
     TypeError
         For complex values if the matrix is real.
     """
-    if a._matrix.symmetry or a._matrix.palette or any(a._format.packing(a)):
-        raise ValueError(
-            f"A[i, j] = v: in {a!r} a stored value represents several elements; write A = A.unpacked() first"
-        )
+    if why := a._format.why_not_written(a):
+        raise ValueError(f"A[i, j] = v: {why}")
     a._format.sort_in_place(a)
     positions = positions_of(a, which)
     given = values.toarray() if sp.issparse(values) else np.asarray(values)
@@ -109,7 +107,7 @@ def setdiag(a: Any, values: Any, k: int = 0) -> None:
     given, count = checked_diagonal(a, values, k)
     if not count:
         return
-    if not (a._matrix.symmetry or a._matrix.palette or any(a._format.packing(a))):
+    if not a._format.why_not_written(a):
         memory.require_free(_BYTES_OF_POSITIONS * count, f"setdiag: the positions of {count} elements of diagonal {k}")
         along = np.arange(count)
         where = along + max(0, -k), along + max(0, k)

@@ -45,7 +45,8 @@ py::array get(const DeviceArray& a) {
 }
 
 void require_writeable(const DeviceArray& a) {
-  if (!a.writeable) throw py::value_error("the array is read-only; .copy() makes one that may be written to");
+  if (a.writeable) return;
+  throw py::value_error(a.why.empty() ? "the array is read-only; .copy() makes one that may be written to" : a.why);
 }
 
 // Copies to the device, and overwrites the array.
@@ -87,6 +88,19 @@ DeviceArray mapped(const DeviceArray& a, const py::object& scalar) {
   const Scalar s = scalar.cast<Scalar>();
   const Entry entry = enter(a);
   return map(F, a.dtype == wanted ? contiguous(a) : compact(a, wanted), s);
+}
+// a = f(a, s), in place and in the type of a.
+template <Map F>
+py::object mapped_in_place(const py::object& array, const py::object& scalar) {
+  const auto& a = array.cast<const DeviceArray&>();
+  require_writeable(a);
+  const DeviceArray result = mapped<F>(a, scalar);
+  if (has_complex_values(result.dtype) && !has_complex_values(a.dtype)) {
+    throw py::type_error("the array is real, and the result would be complex");
+  }
+  const Entry entry = enter(a);
+  assign(result, a);
+  return array;
 }
 template <Map F>
 DeviceArray mapped_unary(const DeviceArray& a) {
@@ -227,6 +241,12 @@ void bind_device_array(py::module_& m) {
              const Entry entry = enter(a);
              fill(a, value);
            })
+      .def("read_only",  // a view; `why` is the message of the errors of attempts to write to it
+           [](DeviceArray a, std::string why) {
+             a.writeable = false;
+             a.why = std::move(why);
+             return a;
+           })
       .def("any",
            [](const DeviceArray& a) {
              const Entry entry = enter(a);
@@ -238,7 +258,10 @@ void bind_device_array(py::module_& m) {
       .def("__mul__", &mapped<Map::multiply>)
       .def("__rmul__", &mapped<Map::multiply>)
       .def("__truediv__", &mapped<Map::divide>)
-      .def("__pow__", [](const DeviceArray& a, const py::object& s) { return mapped<Map::power>(a, s); });
+      .def("__pow__", [](const DeviceArray& a, const py::object& s) { return mapped<Map::power>(a, s); })
+      .def("__imul__", &mapped_in_place<Map::multiply>)
+      .def("__itruediv__", &mapped_in_place<Map::divide>)
+      .def("__ipow__", &mapped_in_place<Map::power>);
 
   m.def("asarray", &import_array, py::arg(), py::arg("stream") = py::none());
   m.def("from_host", &from_host, py::arg(), py::arg("device") = 0);

@@ -2,6 +2,7 @@
 // operations of matrices.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "device/cuda.hpp"
@@ -15,6 +16,7 @@ struct DeviceArray {
   int device = 0;
   std::shared_ptr<const void> owner;
   bool writeable = true;
+  std::string why{};  // it is not writeable, for errors; may be empty
 
   int ndim() const { return static_cast<int>(shape.size()); }
   int64 size() const {

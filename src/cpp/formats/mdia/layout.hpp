@@ -19,7 +19,7 @@
 // With a palette, the values of some diagonals are codes: positions in a table of the different values of the diagonal.
 //
 //       matrix A (4 x 4)         offsets      = [ 0   2    3 ]       mask  = [ 1111 0011 0001 ]
-//     | 1  .  7  9 |             table_indptr = [ 0 2 3 3 ]          codes = [ 1001 ]         row 0 is the lowest bit
+//     | 1  .  7  9 |             table_indptr = [ 0 2 3 3 ]          codes = [ 0110 ]         row 0 is the lowest bit
 //     | .  5  .  7 |             block_indptr = [ 3 4 ]
 //     | .  .  5  . |             values       = [ 1 5   7   9 ]
 //     | .  .  .  1 |

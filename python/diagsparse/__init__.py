@@ -20,8 +20,9 @@ from ._matrix.builders import diags, eye
 from ._matrix.norms import norm
 from ._matrix.registry import formats
 from ._matrix.stacking import block_diag, hstack, vstack
+from ._products.commutators import anticommutator, commutator
 from ._products.products import matmul, plan_matmul, plan_matvec
-from ._products.sums import anticommutator, commutator, syr2k, syrk
+from ._products.sums import syr2k, syrk
 from ._show.config import show_config
 from ._version import __version__ as __version__
 from .compare import compare

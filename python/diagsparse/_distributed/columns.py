@@ -19,7 +19,7 @@ from .._matrix.convert import convert
 from .._matrix.registry import FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.stacking import vstack
-from .halo import interior_rows, needed_columns
+from .needed import interior_rows, needed_columns
 from .ranges import Ranges, runs_of
 
 LOCAL_FORMATS = ("dia", "hm", "mdia", "csr", "qband")

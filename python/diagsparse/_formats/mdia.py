@@ -13,22 +13,17 @@ from .._backends.backend import CPU, Backend
 from .._backends.types import dtype_name
 from .._matrix.base import require_plain, write_values
 from .._matrix.convert import convert, unpacked, widen
-from .._matrix.registry import COMMON, FORMATS
-from .._matrix.request import Request
+from .._matrix.registry import COMMON
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import table_of_diagonals
 from .._show import cells, display
-from . import packing, palettes
+from . import masked_products, packing, palettes
 from .component import component
-from .format import Format
+from .masked_products import blocks_of
 from .mirrored import Mirrored
 from .options import boolean
 from .own_products import OwnProducts
-
-_ROWS = 32  # of a block
-_MIN_FILL = 1 / 16  # geometric mean of the fill of both operands, from which products use masks
-_MAX_LISTED = 1 << 22  # pairs of diagonals up to which the offsets of a product are listed before it is planned
 
 
 class Mdia(Mirrored, OwnProducts):
@@ -42,6 +37,11 @@ class Mdia(Mirrored, OwnProducts):
     triangular_products = True
     multiplies = {"diagonals": "mdia"}
     sums, added_to = "mdia", ("diagonals",)
+    as_operand = masked_products.as_operand
+    for_product = masked_products.for_product
+    symmetry_of_product = masked_products.symmetry_of_product
+    as_factor = masked_products.as_factor
+    planned = masked_products.planned
 
     def drawn_diagonals(self, a: SparseArray) -> list[cells.Drawn]:
         stored = set(a.offsets.tolist())
@@ -112,57 +112,14 @@ class Mdia(Mirrored, OwnProducts):
         nbytes += sum(x.nnz * dtype.itemsize for x in (a, other) if x._matrix.palette)  # copies without it
         if nbytes + 2 * masks > memory.SMALL:
             offsets = np.union1d(self.all_offsets(a), other._format.all_offsets(other))
-            nbytes += 4 * _blocks(a._shape[0]) * offsets.size
+            nbytes += 4 * blocks_of(a._shape[0]) * offsets.size
             what = f"the {what} of {display.operand(a)} and {display.operand(other)}"
             memory.require_free(nbytes, what, a._backend)
         return a.astype(dtype, copy=False), other.astype(dtype, copy=False)
 
-    # ---- products ---------------------------------------------------------------------------------
-    def as_operand(self, a: SparseArray) -> SparseArray:
-        return widen(a)  # products read a stored triangle directly
-
-    def for_product(self, a: SparseArray, other: SparseArray, repeated: bool, named: bool) -> Format:
-        # The cost of a mask of 32 elements does not depend on how many are stored. AMD EPYC, two threads, random
-        # elements on diagonals of n = 10^5, ms of a product (of a call of its plan) by masks, and by csr: 10 diagonals
-        # with fill 0.25 3.5 (2.6), 7.1 (3.0); with fill 0.06 2.1 (1.3), 1.9 (0.5). 40 diagonals with fill 0.25 50 (38),
-        # 52 (21); with fill 0.06 27 (16), 10 (5). Hamiltonians of 16 spins, with fill 0.28 in whole blocks: 9.9 (5.2),
-        # 16 (13).
-        assert isinstance(other, mdia_array)
-        return self if named or a.fill * other.fill >= _MIN_FILL**2 else FORMATS[COMMON]
-
-    def symmetry_of_product(self, a: SparseArray, b: SparseArray) -> int:
-        # If S is symmetric, S S is symmetric and S conj(S) is Hermitian; if S is Hermitian, the other way round.
-        of_a = a._matrix.symmetry
-        if a._matrix is not b._matrix or not of_a:
-            return 0
-        symmetric, hermitian = SYMMETRIES.index("symmetric"), SYMMETRIES.index("hermitian")
-        return of_a if a._op == b._op else symmetric + hermitian - of_a
-
-    def as_factor(self, a: SparseArray, planned: SparseArray, packed: bool) -> SparseArray:
-        return self.without_palette(convert(a, self.name))
-
-    def planned(self, a: SparseArray, b: SparseArray, request: Request) -> tuple[Any, SparseArray, SparseArray]:
-        left, right = (self.without_palette(convert(operand, self.name)) for operand in (a, b))
-        (m, n), backend = (a.shape[0], b.shape[1]), left._backend
-        if (pairs := self.diagonal_count(left) * self.diagonal_count(right)) > 1 << 12:
-            count = min(pairs, m + n - 1)
-            if pairs < _MAX_LISTED:
-                offsets = np.unique(np.add.outer(self.all_offsets(left), self.all_offsets(right)))
-                count = int(((-m < offsets) & (offsets < n)).sum())
-            masks = f"masks of {display.counted(count, 'diagonal')}"
-            what = f"matmul: {display.operand(a)} times {display.operand(b)}: {masks}"
-            nbytes = 4 * _blocks(m) * count + (12 if backend is CPU else 44) * pairs
-            memory.require(nbytes, request.max_bytes, what, f"{COMMON}_array plans by rows", backend)
-        return super().planned(left, right, request)
-
-    def diagonal_count(self, a: SparseArray) -> int:
-        """Return a bound of the number of diagonals, including mirror images."""
-        count = a._matrix.parts()["offsets"].size
-        return 2 * count if a._matrix.symmetry else count
-
     # ---- memory -----------------------------------------------------------------------------------
     def nbytes(self, s: Summary, **options: int) -> int:
-        blocks, used = _blocks(s.shape[0]), _stored(s, options)
+        blocks, used = blocks_of(s.shape[0]), _stored(s, options)
         stored, count = int(s.fill[used].sum()), int(used.sum())
         masks = 4 * blocks * count + 8 * (blocks + 1) + 8 * count
         return stored * s.itemsize + masks + bool(options.get("symmetry"))
@@ -182,7 +139,7 @@ class Mdia(Mirrored, OwnProducts):
 
     def from_csr_workspace(self, s: Summary, backend: Backend, **options: int) -> int:
         # A table of the numbers of the diagonals, and on a GPU the start of the values of each block and diagonal.
-        starts = 0 if backend is CPU else 4 * _blocks(s.shape[0]) * len(s.offsets)
+        starts = 0 if backend is CPU else 4 * blocks_of(s.shape[0]) * len(s.offsets)
         both = s.stored * s.itemsize if options.get("palette") else 0  # with and without the palette
         return table_of_diagonals(s.shape, s.stored) + starts + both
 
@@ -193,11 +150,6 @@ class Mdia(Mirrored, OwnProducts):
 def _stored(s: Summary, options: dict[str, int]) -> np.ndarray:
     """Return which of the occupied diagonals are stored."""
     return (s.fill > 0) & (s.offsets >= 0) if options.get("symmetry") else s.fill > 0
-
-
-def _blocks(rows: int) -> int:
-    """Return the number of blocks of a matrix with this number of rows."""
-    return -(-rows // _ROWS)
 
 
 class mdia_array(SparseArray):

@@ -2,13 +2,13 @@
 //
 //   A: m x k, B: k x n, C: m x n, by diagonals. Most diagonals between the lowest and the highest one are stored.
 //
-//                  j0     j0 + kCols            A: the elements of kRows rows, column by column
-//     i0            +-----+                     B: the elements of kCols columns, row by row
-//                   |  C  |                     both padded with zeros where nothing is stored
+//                  j0     j0 + kCols
+//     i0            +-----+
+//                   |  C  |
 //     i0 + kRows    +-----+
 //
 // A tile of C stays in registers (dense_tile.hpp) while k runs over the columns in which its rows of A and its columns
-// of B have elements. A thread packs the columns of B once for its run of rows, and the rows of A once. If the packed
+// of B have elements. These are packed first, with zeros where nothing is stored (tile_operands.hpp). If the packed
 // columns of B would need more than kMaxPacked, k is processed in slices, and each adds to C. Padding zeros times an
 // infinity or NaN would give wrong NaNs, so tiles with results that are not finite are computed again from the stored
 // elements. The result is bitwise the same for any number of threads.
@@ -17,17 +17,14 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/hulls.hpp"
 #include "cpu/parallel.hpp"
-#include "kernels/simd/dense_tile.hpp"
 #include "kernels/simd/diagonal_kernels.hpp"
+#include "kernels/simd/tile_operands.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kMaxPacked = 16 << 20;  // bytes of packed B of a thread, but at least kMinDepth rows of it
-constexpr int64 kMinDepth = 256;
 constexpr int64 kMaxWorkspace = 64 << 20;  // temporary bytes of a thread; if more are needed, row_tiles runs
 // The numbers of diagonals of A and of B above which this kernel is the default. Measured on Zen 4, one thread, GFLOP/s
 // of row_tiles and of this kernel with AVX-512: 151 diagonals 23 and 24, 301 23 and 32, 1001 11 and 55; in float32 181
@@ -38,59 +35,31 @@ constexpr int64 kMinWidth = sizeof(Real<T>) == 8 ? 144 : 200;
 constexpr double kMaxPadding = 1.5;  // multiply-adds relative to those of stored elements
 // The limit if this kernel is requested by name, as on a GPU, and a number of multiply-adds that is always accepted.
 constexpr double kMaxPaddingRequested = 64, kAlwaysAccepted = 1 << 27;
-constexpr int kPanels = 4;  // of kRows rows, by which packed columns of B are multiplied in turn
-
 template <class T>
 class DenseTiles {
+  using Operands = TileOperands<T>;
   using Tile = DenseTile<T>;
   static constexpr int kRows = Tile::kRows, kCols = Tile::kCols;
-  static constexpr int64 kBlock = kPanels * kRows;
-
-  // The depth of a slice of k, the number of slots for packed columns of B (kCols columns each), and the number of
-  // packed values of A, of B, and of a block of C.
-  struct Sizes {
-    int64 depth, slots, of_a, of_b, of_c;
-
-    Sizes(const Plan& plan, const Hulls& in) {
-      const int64 inner = sums_of(plan).inner, diagonals = in.c.high - in.c.low + 1;
-      const int64 window = std::min(plan.cols, kBlock + diagonals) + 2 * kCols;
-      const int64 rows_of_b = std::min(inner, in.b.high - in.b.low + kCols);
-      const int64 most = kMaxPacked / (window * static_cast<int64>(sizeof(T)));
-      depth = rows_of_b <= most ? inner : std::max<int64>(kMinDepth, most);
-      slots = window / kCols + 1;
-      of_a = kBlock * std::min(depth, in.a.high - in.a.low + kRows);
-      of_b = slots * kCols * std::min(depth, rows_of_b);
-      of_c = kBlock * diagonals;
-    }
-  };
+  static constexpr int64 kBlock = Operands::kBlock;
 
   const Plan& plan_;
   const Sums& sums_;
-  const T *a_, *b_;
   T* c_;
   const Scalar alpha_, beta_;
   const Hulls& in_;
   std::vector<const Sum*> on_;  // C's diagonals from in_.c.low on, null where none is stored
-  const Sizes sizes_;
-
-  // Columns j to j + kCols - 1 are in slot j / kCols % slots.
-  struct Packed {
-    std::vector<T> values;
-    std::vector<int64> column;  // the first column in each slot
-  };
+  const Operands operands_;
 
  public:
   DenseTiles(const Plan& plan, const Hulls& in, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c)
       : plan_(plan),
         sums_(sums_of(plan)),
-        a_(a.values.as<T>()),
-        b_(b.values.as<T>()),
         c_(c.values.as<T>()),
         alpha_(alpha),
         beta_(beta),
         in_(in),
         on_(in.c.high - in.c.low + 1),
-        sizes_(plan, in) {
+        operands_(plan, in, a, b) {
     for (const Sum& sum : sums_.sums) {
       if (sum.pair_ranges < sum.pair_ranges_end) on_[Hulls::offset_of(sums_, sum) - in_.c.low] = &sum;
     }
@@ -103,7 +72,7 @@ class DenseTiles {
                  most = std::max(kAlwaysAccepted, kMaxPaddingRequested * work);
     const auto wide = static_cast<double>(in.a.width()) * static_cast<double>(in.b.width());
     if (static_cast<double>(plan.rows) * wide > most && dense_work(plan, in) > most) return false;
-    const Sizes sizes(plan, in);
+    const typename Operands::Sizes sizes(plan, in);
     return (sizes.of_a + sizes.of_b + sizes.of_c) * static_cast<int64>(sizeof(T)) <= kMaxWorkspace;
   }
 
@@ -126,7 +95,9 @@ class DenseTiles {
   }
 
  private:
-  bool single_pass() const { return sizes_.depth >= sums_.inner; }  // whether an element of C is computed in one go
+  bool single_pass() const {
+    return operands_.sizes.depth >= sums_.inner;
+  }  // whether an element of C is computed in one go
 
   void rows(int64 first, int64 last) const {
     if (first >= last) return;
@@ -137,22 +108,24 @@ class DenseTiles {
       T *to = c_ + sum.out + std::max(first, sum.first), *const end = c_ + sum.out + std::min(last, sum.last);
       for (; to < end; ++to) *to = given.reads ? given.beta * *to : T{};
     }
-    Packed b{std::vector<T>(sizes_.of_b), {}};
-    std::vector<T> sheared(sizes_.of_c), a(sizes_.of_a);
+    typename Operands::Packed b{std::vector<T>(operands_.sizes.of_b), {}};
+    std::vector<T> sheared(operands_.sizes.of_c), a(operands_.sizes.of_a);
     // The range of k for these rows. Slices begin at the same k on every thread.
     const int64 from = in_.a.begin(first), to = in_.a.end(last - 1);
-    for (int64 k0 = from / sizes_.depth * sizes_.depth; k0 < std::max(to, from + 1); k0 += sizes_.depth) {
-      b.column.assign(sizes_.slots, -1);
+    for (int64 k0 = from / operands_.sizes.depth * operands_.sizes.depth; k0 < std::max(to, from + 1);
+         k0 += operands_.sizes.depth) {
+      b.column.assign(operands_.sizes.slots, -1);
       for (int64 i = first; i < last; i += kBlock) {
         checkpoint();
-        block(i, std::min(last, i + kBlock), k0, k0 + sizes_.depth, a, b, sheared, single_pass() ? given : added);
+        block(i, std::min(last, i + kBlock), k0, k0 + operands_.sizes.depth, a, b, sheared,
+              single_pass() ? given : added);
       }
     }
   }
 
   // Computes rows i to last - 1, for k from k0 to k1 - 1.
-  void block(int64 i, int64 last, int64 k0, int64 k1, std::vector<T>& a, Packed& b, std::vector<T>& sheared,
-             const Update<T>& update) const {
+  void block(int64 i, int64 last, int64 k0, int64 k1, std::vector<T>& a, typename Operands::Packed& b,
+             std::vector<T>& sheared, const Update<T>& update) const {
     struct Panel {
       int64 row, rows, begin, end;
       const T* values;
@@ -163,7 +136,7 @@ class DenseTiles {
     for (int64 row = i; row < last; row += kRows) {
       const int64 rows = std::min<int64>(kRows, last - row);
       const int64 p0 = std::max(k0, in_.a.begin(row)), p1 = std::max(p0, std::min(k1, in_.a.end(row + rows - 1)));
-      pack_rows(row, rows, p0, p1, next);
+      operands_.pack_rows(row, rows, p0, p1, next);
       panels[count++] = {row, rows, p0, p1, next};
       next += (p1 - p0) * kRows;
       if (p0 == p1) continue;
@@ -175,8 +148,8 @@ class DenseTiles {
     const int64 high = single_pass() ? last + in_.c.high : begin < end ? in_.b.end(end - 1) : 0;
     const int64 first_column = std::max<int64>(0, low) / kCols * kCols, end_column = std::min(plan_.cols, high);
     for (int64 j = first_column; j < end_column; j += kCols) {
-      const int64 q0 = std::max(k0, first_row_of(j)), q1 = std::min(k1, last_row_of(j + kCols - 1));
-      const T* const columns = q0 < q1 ? packed_columns(j, q0, q1, b) : nullptr;
+      const int64 q0 = std::max(k0, operands_.first_row_of(j)), q1 = std::min(k1, operands_.last_row_of(j + kCols - 1));
+      const T* const columns = q0 < q1 ? operands_.packed_columns(j, q0, q1, b) : nullptr;
       for (int p = 0; p < count; ++p) {
         const Panel& panel = panels[p];
         const int64 t0 = std::max(q0, panel.begin), t1 = std::min(q1, panel.end);
@@ -190,38 +163,6 @@ class DenseTiles {
       }
     }
     write(i, last, first_column, end_column, sheared.data(), update);
-  }
-
-  // The first row of B with elements in this or a later column, and the end of those with elements in this or an
-  // earlier one.
-  int64 first_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.high, 0, sums_.inner); }
-  int64 last_row_of(int64 column) const { return std::clamp<int64>(column - in_.b.low + 1, 0, sums_.inner); }
-
-  void pack_rows(int64 i, int64 rows, int64 k0, int64 k1, T* to) const {
-    std::fill_n(to, (k1 - k0) * kRows, T{});
-    for (const Diagonal& d : sums_.a) {
-      const int64 first = std::max(i, k0 - d.shift), last = std::min(i + rows, k1 - d.shift);
-      if (first >= last) continue;
-      T* at = to + (first + d.shift - k0) * kRows + (first - i);
-      Tile::template spread<kRows>(a_ + d.base + first, last - first, plan_.op_a.conjugated, at);
-    }
-  }
-
-  // Packs columns j to j + kCols - 1 of B, rows k0 to k1 - 1.
-  const T* packed_columns(int64 j, int64 k0, int64 k1, Packed& b) const {
-    const int64 slot = j / kCols % sizes_.slots;
-    T* const to = b.values.data() + slot * (static_cast<int64>(b.values.size()) / sizes_.slots);
-    if (b.column[slot] == j) return to;
-    b.column[slot] = j;
-    std::fill_n(to, (k1 - k0) * kCols, T{});
-    const int64 past = std::min<int64>(j + kCols, plan_.cols);
-    for (const Diagonal& d : sums_.b) {
-      const int64 first = std::max(k0, j - d.shift), last = std::min(k1, past - d.shift);
-      if (first >= last) continue;
-      T* at = to + (first - k0) * kCols + (first + d.shift - j);
-      Tile::template spread<kCols>(b_ + d.base + first, last - first, plan_.op_b.conjugated, at);
-    }
-    return to;
   }
 
   // Stores a tile by diagonals, with kBlock consecutive rows of each; index `at` of them is row i.
@@ -270,8 +211,8 @@ class DenseTiles {
           sums_.for_each_pair(*on, [&](std::int32_t a, std::int32_t b) {
             const int64 k = row + sums_.a[a].shift;
             if (k >= std::max<int64>(0, k0) && k < std::min(sums_.inner, k1)) {
-              sum += conjugate_if(plan_.op_a.conjugated, a_[sums_.a[a].base + row]) *
-                     conjugate_if(plan_.op_b.conjugated, b_[sums_.b[b].base + k]);
+              sum += conjugate_if(plan_.op_a.conjugated, operands_.a[sums_.a[a].base + row]) *
+                     conjugate_if(plan_.op_b.conjugated, operands_.b[sums_.b[b].base + k]);
             }
           });
         }

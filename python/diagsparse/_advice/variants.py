@@ -18,7 +18,7 @@ from .candidates import Candidates
 from .models import MODELS
 
 _NARROWER = {"float64": ("float32", "float16"), "float32": ("float16",), "complex128": ("complex64",)}
-_SAMPLED = 4096  # number of values that are checked before all of them
+_FEW, _SAMPLED = 32, 4096  # numbers of values that are checked before all of them
 _WORTH = 1.2  # least speedup of an offer
 _ORDERED = 60e-9  # seconds per entry to compute and apply an order
 _PERMUTED = 2.5e-9  # seconds per row to permute x and y, in each product
@@ -83,7 +83,8 @@ def hints(candidates: Candidates, best: Candidate) -> list[str]:
         return []
     if best.is_scipy or best.format not in MODELS:  # narrower values would need another layout
         return []
-    if not _same_in(dtype, csr._backend.host(csr._matrix.values[:_SAMPLED])):
+    sample = csr._backend.host(csr._matrix.values[:_SAMPLED])
+    if not (_same_in(dtype, sample[:_FEW]) and _same_in(dtype, sample)):
         return []
     one = Candidates(csr, candidates.machine, candidates.op, dtype, candidates.statistics)
     gain = best.seconds / one.seconds(best.format, **best.layout)

@@ -117,6 +117,8 @@ def bands_of(chosen: Offsets) -> list[tuple[int, int]]:
 
 def entries_on(chosen: Offsets, offsets: Offsets, fill: NDArray[np.int64]) -> int:
     """Return the number of entries on the chosen diagonals; `offsets` are those that have entries, ascending."""
+    if not len(chosen):
+        return 0
     position = np.searchsorted(offsets, chosen)
     inside = position < len(offsets)
     position = position[inside]

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <new>
 #include <utility>
 
 #include "core/backend.hpp"
@@ -82,75 +85,97 @@ std::vector<Window> representative_windows(const Array& indptr, int64 rows, int6
 
 // ---- Counting ----------------------------------------------------------------------------------------
 
-// A hash table of numbers, each with how often it was added, and a mark.
-class Tally {
+// How often numbers from 0 to limit - 1 were added since the last call of clear(); 255 times at most are told apart.
+// The system provides zeroed pages only where numbers are added.
+class Occurrences {
  public:
-  struct Slot {
-    std::int32_t number = 0, times = 0;
-    std::int32_t mark = -1;
-    std::uint32_t round = 0;  // slots of an earlier round are free
-  };
-
-  // Returns the slot of a number, or nullptr for a new number if there are already `most`. `at` is a guess of its
-  // position, and is set to it.
-  Slot* add(std::int32_t number, std::int32_t times, std::uint32_t& at, int64 most = std::int64_t{1} << 30) {
-    if (at >= slots_.size() || slots_[at].round != round_ || slots_[at].number != number) {
-      Slot* slot = &find(number);
-      if (slot->round != round_) {
-        if (distinct_ >= most) return nullptr;
-        if (2 * static_cast<std::size_t>(++distinct_) > slots_.size()) grow(), slot = &find(number);
-        *slot = {number, 0, -1, round_};
-      }
-      at = static_cast<std::uint32_t>(slot - slots_.data());
-    }
-    slots_[at].times += times;
-    return &slots_[at];
-  }
-  Slot& add(std::int32_t number, std::int32_t times = 1) {
-    std::uint32_t unknown = ~0U;
-    return *add(number, times, unknown);
+  explicit Occurrences(int64 limit) : times_(static_cast<std::uint8_t*>(std::calloc(limit, 1))) {
+    if (!times_) throw std::bad_alloc();
   }
 
-  int64 distinct() const { return distinct_; }
-
-  // Calls f(number, times) for each number, in no particular order.
-  template <class F>
-  void for_each(const F& f) const {
-    for (const Slot& slot : slots_) {
-      if (slot.round == round_) f(slot.number, slot.times);
-    }
+  // Returns how often the number has been added by now.
+  int add(std::int32_t number, int times = 1) {
+    if (distinct_ == added_.size()) added_.resize(2 * distinct_);
+    std::uint8_t& all = times_[number];
+    added_[distinct_] = number;
+    distinct_ += all == 0;
+    return all = static_cast<std::uint8_t>(std::min(255, all + times));
   }
-
+  int64 distinct() const { return static_cast<int64>(distinct_); }
   void clear() {
-    ++round_;
-    distinct_ = 0;
+    for (; distinct_ > 0; --distinct_) times_[added_[distinct_ - 1]] = 0;
   }
 
  private:
-  Slot& find(std::int32_t number) {
+  struct Free {
+    void operator()(std::uint8_t* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::uint8_t[], Free> times_;
+  std::vector<std::int32_t> added_ = std::vector<std::int32_t>(256);
+  std::size_t distinct_ = 0;
+};
+
+// A hash table of diagonals, each with its number of entries, and a mark.
+class Diagonals {
+ public:
+  struct Slot {
+    std::int32_t offset = 0, entries = 0, mark = -1;
+  };
+
+  explicit Diagonals(int64 most) : most_(most) {}
+
+  // Adds an entry. Returns the slot of its diagonal, or nullptr for a new one if there are already `most`. `at` is a
+  // guess of its position, and is set to it.
+  Slot* add(std::int32_t offset, std::uint32_t& at) {
+    if (at >= slots_.size() || slots_[at].entries == 0 || slots_[at].offset != offset) {
+      Slot* slot = &find(offset);
+      if (slot->entries == 0) {
+        if (count_ >= most_) return nullptr;
+        if (2 * static_cast<std::size_t>(++count_) > slots_.size()) grow(), slot = &find(offset);
+        slot->offset = offset;
+      }
+      at = static_cast<std::uint32_t>(slot - slots_.data());
+    }
+    ++slots_[at].entries;
+    return &slots_[at];
+  }
+
+  // Offsets, ascending, with their numbers of entries.
+  std::vector<std::pair<int64, int64>> list() const {
+    std::vector<std::pair<int64, int64>> result;
+    for (const Slot& slot : slots_) {
+      if (slot.entries > 0) result.emplace_back(slot.offset, slot.entries);
+    }
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+
+ private:
+  Slot& find(std::int32_t offset) {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t at = (static_cast<std::uint32_t>(number) * kSpread) >> 32 & mask;
-    while (slots_[at].round == round_ && slots_[at].number != number) at = (at + 1) & mask;
+    std::size_t at = (static_cast<std::uint32_t>(offset) * kSpread) >> 32 & mask;
+    while (slots_[at].entries != 0 && slots_[at].offset != offset) at = (at + 1) & mask;
     return slots_[at];
   }
 
   void grow() {
     const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
     for (const Slot& slot : old) {
-      if (slot.round == round_) find(slot.number) = slot;
+      if (slot.entries > 0) find(slot.offset) = slot;
     }
   }
 
+  int64 most_, count_ = 0;
   std::vector<Slot> slots_ = std::vector<Slot>(256);
-  std::uint32_t round_ = 1;
-  int64 distinct_ = 0;
 };
 
 class Counts {
  public:
   explicit Counts(const Matrix& csr)
       : line_bits_(std::countr_zero(static_cast<unsigned>(kLine / item_size(csr.dtype)))),
-        most_(std::max(kDiagonals, kDiagonalsPerEntry * csr.values.size() / csr.rows)) {}
+        diagonals_(std::max(kDiagonals, kDiagonalsPerEntry * csr.values.size() / csr.rows)),
+        blocks_(csr.cols / kBlock + 1),
+        lines_((csr.cols >> line_bits_) + 1) {}
 
   // Adds the row i of a window, of which these columns were read.
   void add_row(int64 i, const std::int32_t* columns, int64 count) {
@@ -164,7 +189,7 @@ class Counts {
     std::int32_t block = -1, in_block = 0, line = -1;
     for (int64 e = 0; e < count; ++e) {
       const std::int32_t j = columns[e];
-      if (Tally::Slot* const diagonal = diagonals_.add(static_cast<std::int32_t>(j - i), 1, positions_[e], most_)) {
+      if (Diagonals::Slot* const diagonal = diagonals_.add(static_cast<std::int32_t>(j - i), positions_[e])) {
         masks += diagonal->mark != mask;
         diagonal->mark = mask;
       } else {
@@ -188,20 +213,14 @@ class Counts {
     in_window_ = false;
   }
 
-  // The diagonals, ascending, with their numbers of entries.
-  std::vector<std::pair<int64, int64>> diagonals() const {
-    std::vector<std::pair<int64, int64>> result;
-    diagonals_.for_each([&](std::int32_t offset, std::int32_t times) { result.emplace_back(offset, times); });
-    std::sort(result.begin(), result.end());
-    return result;
-  }
+  std::vector<std::pair<int64, int64>> diagonals() const { return diagonals_.list(); }
 
   int64 rows = 0, entries = 0, blocks = 0, in_full_blocks = 0, masks = 0, lines = 0, branches = 0;
 
  private:
   void add_block(std::int32_t block, std::int32_t elements) {
     constexpr int full = kBlock * kBlock;
-    if (elements > 0 && blocks_.add(block, elements).times == full) in_full_blocks += full;
+    if (elements > 0 && blocks_.add(block, elements) == full) in_full_blocks += full;
   }
   void close_blocks() {
     blocks += blocks_.distinct();
@@ -209,8 +228,8 @@ class Counts {
   }
 
   int line_bits_;
-  int64 most_;  // diagonals
-  Tally diagonals_, blocks_, lines_;
+  Diagonals diagonals_;
+  Occurrences blocks_, lines_;            // of a row of blocks, and of a window
   std::vector<std::uint32_t> positions_;  // of the diagonals of the previous row, which often are those of the next one
   bool in_window_ = false;
   int64 before_ = 0;  // entries of the previous row of the window

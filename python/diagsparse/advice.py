@@ -7,19 +7,19 @@ from typing import Any, Literal, overload
 
 from ._advice import variants
 from ._advice.arguments import OPS, check_op, check_reuse, format_names, product_count
-from ._advice.candidates import Candidates, as_csr, given_matrix, seconds_to_csr
+from ._advice.candidates import Candidates, as_csr, csr_if_possible, given_matrix, seconds_to_csr
 from ._advice.machine import machine
 from ._advice.ranking import fitting_layouts, ranked_layouts, with_current
 from ._advice.reasons import reason
 from ._advice.recommendation import Recommendation
 from ._advice.tuning import tuned
 from ._backends import memory
-from ._backends.backend import CPU, Backend, get_backend
+from ._backends.backend import CPU, get_backend
 from ._backends.types import is_narrow, named_dtype
 from ._matrix.construct import first_format
 from ._matrix.convert import convert
 from ._matrix.operands import is_sparse
-from ._matrix.registry import COMMON, FORMATS, format_named, storing_16_bits
+from ._matrix.registry import FORMATS, format_named, storing_16_bits
 from ._matrix.sparse_array import SparseArray
 from ._matrix.summary import has_full_diagonals
 from ._products.batch import Batch
@@ -116,7 +116,7 @@ def recommend(
     The times are predicted by a model, from the bytes that a product moves, the bandwidth of a typical machine, and the
     number of operations. Nothing is timed without `tune`, and no layout other than csr is built without `tune` or
     `reorder`. The numbers of bytes are exact: they follow from counts over all column indices, which are made only for
-    formats that are fast enough by a sample of some thousand entries. On a CPU, a recommendation takes two to ten
+    formats that are fast enough by a sample of some thousand entries. On a CPU, a recommendation takes one to ten
     products in csr for matrices of a million nonzeros, and half a millisecond for small ones; on a GPU it takes some
     milliseconds. Checking a SciPy matrix, and converting one that is not in csr, may take equally long.
 
@@ -268,7 +268,7 @@ def array(
     if not ours and given.nnz < _FEW:
         return _by_rule(given)
     where = get_backend(device, given._backend)
-    if (csr := _in_csr(given, where)) is None:
+    if (csr := csr_if_possible(given, where, "array")) is None:
         return given.to(where.name)
     candidates = Candidates(csr, machine(where), op, seconds_to_csr=seconds_to_csr(given, csr, not ours))
     current = candidates.current(given, given) if ours else None
@@ -285,17 +285,3 @@ def _by_rule(first: SparseArray) -> SparseArray:
     if not has_full_diagonals(s := first._summary()):
         return first
     return convert(first, "dia" if FORMATS["dia"].nbytes(s) <= first.nbytes else "hm")
-
-
-def _in_csr(given: SparseArray, where: Backend) -> SparseArray | None:
-    """Return a matrix in csr on the device of the products; None for 16-bit values and matrices too large for csr."""
-    if is_narrow(given.dtype):  # csr would widen them
-        return None
-    try:
-        FORMATS[COMMON].check_shape(given.shape, given._core)
-    except ValueError:
-        return None
-    try:
-        return as_csr(given, where, "array")
-    except MemoryError:
-        return None

@@ -1,6 +1,5 @@
 """Palettes of mdia: no bit of a value changes, and every operation gives what it gives without a palette."""
 
-import operator
 import pickle
 
 import numpy as np
@@ -8,50 +7,10 @@ import pytest
 import scipy.sparse as sp
 from cases import EACH_DTYPE, VIEWS, to_device, to_host
 from formats import decode
+from palettes import COLORS, SHAPE, bits, painted, pair, same
 
 import diagsparse as ds
 from diagsparse._backends import memory
-
-SHAPE = 300, 333
-COLORS = {-299: 1, -70: 1, -33: 2, -1: 3, 0: 1, 1: 9, 31: 2, 32: 70, 64: 400, 100: 1, 332: 1}  # values of each diagonal
-
-
-def painted(dtype="float64", colors=COLORS, shape=SHAPE, special=False, seed=0):
-    """Return a csr matrix whose diagonals have these numbers of different values, integers if not `special`."""
-    rng = np.random.default_rng(seed)
-    rows, cols, values = [], [], []
-    for k, count in colors.items():
-        i = np.arange(max(0, -k), min(shape[0], shape[1] - k))
-        i = i[(rng.random(len(i)) < 0.8) | (len(i) < 3) | (k == 0)]
-        some = rng.choice(np.arange(1, 2000), count, replace=False).astype(dtype)
-        if np.dtype(dtype).kind == "c":
-            some = some - 1j * some[::-1]
-        if special and count > 1:
-            some[:2] = -0.0, np.nan
-        rows.append(i)
-        cols.append(i + k)
-        values.append(some[rng.integers(0, count, len(i))])
-    entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(cols))
-    return sp.coo_array(entries, shape=shape).tocsr()
-
-
-def pair(a, device, **layout):
-    """Return a matrix with a palette, and the same without."""
-    with_one = ds.mdia_array(a, device=device, palette=True, **layout)
-    without = ds.mdia_array(a, device=device, palette=False, **layout)
-    assert with_one.palette and not without.palette and with_one.nbytes < without.nbytes
-    return with_one, without
-
-
-def bits(values, device="cpu"):
-    """Return the bytes of an array."""
-    return (values if isinstance(values, np.ndarray) else values.get()).tobytes()
-
-
-def same(a, b):
-    """Whether two matrices store the same bits at the same positions."""
-    a, b = a.to("cpu").to_scipy("csr"), b.to("cpu").to_scipy("csr")
-    return all(x.tobytes() == y.tobytes() for x, y in zip((a.indptr, a.indices, a.data), (b.indptr, b.indices, b.data)))
 
 
 @EACH_DTYPE
@@ -231,49 +190,6 @@ def test_operations_without_the_palette(device):
         assert same(A.sqrt(), P.sqrt()) and same(A.real, P.real) and A.max() == P.max()
         assert A[3, 3] == P[3, 3] and same(A[10:90, 20:], P[10:90, 20:])
         assert "palette" in A._repr_html_() and "palette" in repr(A)
-
-
-def test_assignments(device):
-    A, P = pair(painted(), device)
-    values = A.values
-    for write in (
-        lambda: A.__setitem__((0, 0), 3), lambda: setattr(A, "values", A.values.__imul__(2)),
-        lambda: operator.itruediv(values, 2), lambda: operator.ipow(values, 2),
-        lambda: values[: A.nnz].__setitem__(0, 3) if device == "cpu" else values[: A.nnz].fill(3),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=r'has a palette.*write A = A\.asformat\("mdia", palette=False\)'):
-            write()
-    with pytest.raises(ValueError, match=r"read-only|has a palette"):
-        values.fill(3)
-    assert bits(A.values) == bits(values) == bits(P.values)
-    with pytest.raises(ValueError, match="shape"):
-        A.values = np.ones(3)
-    assert A.palette
-    for B in (B.copy() for B in (A, A)):
-        before, view = B.toarray(), B.T
-        B.values = 5
-        assert np.array_equal(view.toarray(), before.T)
-        assert not B.palette and np.array_equal(B.toarray() != 0, before != 0) and set(np.unique(B.toarray())) == {0, 5}
-    if device == "cpu":
-        A.setdiag(4)
-        P.setdiag(4)
-        assert same(A, P)
-    A.eliminate_zeros()
-    P.eliminate_zeros()
-    assert same(A, P) and A.palette
-    A = A.asformat("mdia", palette=False)  # what the errors say
-    A.values *= 2
-    assert same(A, 2 * P)
-
-
-def test_results_of_read_only_values_are_ordinary():
-    values = pair(painted(), "cpu")[0].values
-    for result in (2 * values, np.sqrt(abs(values)), values.astype("complex64"), np.sort(values), values.copy()):
-        result[0] = 7
-        result *= 2
-        assert result[0] == 14
-    assert type(2 * values) is np.ndarray and type(values.sum()) is np.float64
-    assert np.array_equal(pickle.loads(pickle.dumps(values)), values)
 
 
 def test_files(tmp_path):

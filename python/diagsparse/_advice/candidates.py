@@ -12,7 +12,7 @@ import numpy as np
 from .. import measure
 from .._backends.backend import CPU, Backend
 from .._backends.memory import human
-from .._backends.types import dtype_name
+from .._backends.types import dtype_name, is_narrow
 from .._matrix.base import is_from_scipy
 from .._matrix.convert import in_rows
 from .._matrix.operands import as_matrix, require_type
@@ -184,6 +184,20 @@ def as_csr(given: SparseArray, where: Backend, who: str) -> SparseArray:
     csr = in_rows(given, who)
     csr = csr.copy() if csr._op else csr
     return csr if csr._backend is where else csr.to(where.name)
+
+
+def csr_if_possible(given: SparseArray, where: Backend, who: str) -> SparseArray | None:
+    """Return the same; None for 16-bit values and matrices too large for csr."""
+    if is_narrow(given.dtype):  # csr would widen them
+        return None
+    try:
+        FORMATS[COMMON].check_shape(given.shape, given._core)
+    except ValueError:
+        return None
+    try:
+        return as_csr(given, where, who)
+    except MemoryError:
+        return None
 
 
 def seconds_to_csr(given: SparseArray, csr: SparseArray, from_scipy: bool) -> float:

@@ -236,8 +236,7 @@ class MatmulPlan:
         if self._symmetric:
             self._check_symmetric(a2, b2, alpha, beta)
         if out is not None and self._native:
-            if not isinstance(out, SparseArray) or out._op:
-                self._refuse(out)
+            self._check_plain(out)
             self._run_into(a._matrix, b._matrix, out._matrix, alpha, beta)
             return out
         if out is None and beta != 0:
@@ -245,8 +244,7 @@ class MatmulPlan:
         result = object.__new__(FORMATS[self._work].array)
         result._matrix = self._plan.run(a._matrix, b._matrix, alpha)
         result._op, result._dtype, result._shape = 0, dtype, (a._shape[0], b._shape[1])
-        if self._symmetric:
-            result._packed = True
+        result._packed = self._symmetric
         if self._backend is not CPU:
             result._set_backend(self._backend)
         if not self._native:
@@ -270,8 +268,7 @@ class MatmulPlan:
 
     def _update(self, out: SparseArray, result: SparseArray, beta: complex, operands: list[SparseArray]) -> SparseArray:
         """Write a result that was converted to this format to `out`."""
-        if not isinstance(out, SparseArray) or out._op:
-            self._refuse(out)
+        self._check_plain(out)
         if not same_structure(out, result):
             raise ValueError(f"plan: out is {out!r} with another structure than the result {result!r}")
         if any(result._core.overlap(out.values, operand._matrix.values) for operand in operands):
@@ -281,14 +278,14 @@ class MatmulPlan:
 
     def _check_out(self, out: Any) -> None:
         """Raise unless `out` has the structure and the dtype of the product of the planned operands."""
-        if not isinstance(out, SparseArray) or out._op:
-            self._refuse(out)
+        self._check_plain(out)
         self._plan.check_into(self._left.current("A")._matrix, self._right.current("B")._matrix, out._matrix)
 
-    def _refuse(self, out: Any) -> None:
+    def _check_plain(self, out: Any) -> None:
         if not isinstance(out, SparseArray):
             raise TypeError(f"plan: out is {type(out).__name__}, expected a {self.format}_array")
-        raise ValueError(f"plan: out is {out!r}; expected a {self.format}_array that is not a view")
+        if out._op:
+            raise ValueError(f"plan: out is {out!r}; expected a {self.format}_array that is not a view")
 
     def __enter__(self) -> MatmulPlan:
         return self

@@ -20,7 +20,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
         "_formats",
     ],
     "look": ["_matrix.base", "_matrix.registry", "_matrix.norms", "_products.forecasts"],
-    "multiply": ["_products.products", "_products.sums"],
+    "multiply": ["_products.products", "_products.sums", "_products.commutators"],
     "many": ["_evolution", "_products.chains", "_products.batches", "_products.interleaved"],
     "solve": [
         "_products.solving",

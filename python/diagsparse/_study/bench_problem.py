@@ -60,8 +60,8 @@ class Problem:
         if _dense(operand):
             return self.where.core.from_host(operand, self.where.index)
         put = array(operand, "hm", device=self.where.name).asformat(format)
-        has_options = self.layout.keys() <= put._format.options.keys()
-        return put.asformat(format, **self.layout) if self.layout and has_options else put
+        options = {*put._format.options, *(("symmetry", "period") if put._format.packs else ())}
+        return put.asformat(format, **self.layout) if self.layout.keys() <= options else put
 
     def call(self, format: str, kernel: str) -> Callable[[], Any]:
         """Return a call that computes the product by a kernel of diagsparse."""

@@ -43,7 +43,7 @@ UNITS = {
     "formats": 667,
     "layouts": 425,
     "matmul": 125,
-    "matrices": 215,
+    "matrices": 219,
     "multigrid": 135,
     "rows": 220,
 }

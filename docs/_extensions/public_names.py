@@ -21,7 +21,13 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
     ],
     "look": ["_matrix.base", "_matrix.registry", "_matrix.norms", "_products.forecasts"],
     "multiply": ["_products.products", "_products.sums", "_products.commutators"],
-    "many": ["_evolution", "_products.chains", "_products.batches", "_products.interleaved"],
+    "many": [
+        "_evolution",
+        "_products.chains",
+        "_products.batches",
+        "_products.interleaved",
+        "_products.linear_combination",
+    ],
     "solve": [
         "_products.solving",
         "_products.cholesky",

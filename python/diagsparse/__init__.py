@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ._products.incomplete import ic0, ilu0
     from ._products.interleaved import interleaved_batch
     from ._products.kron import kron
+    from ._products.linear_combination import linear_combination
     from ._products.solving import factorized
     from ._products.triangular import solve_triangular
     from ._solving.solve import solve
@@ -62,6 +63,7 @@ _LATER = {
     "_products.incomplete": ("ic0", "ilu0"),
     "_products.interleaved": ("interleaved_batch",),
     "_products.kron": ("kron",),
+    "_products.linear_combination": ("linear_combination",),
     "_products.solving": ("factorized",),
     "_products.triangular": ("solve_triangular",),
     "_solving.solve": ("solve",),
@@ -78,10 +80,10 @@ __all__ = [
     "ConversionWarning", "CudaError", "CudaUnavailable", "analyze", "anticommutator", "array", "batch_array",
     "block_diag", "block_jacobi", "chebyshev_multiply", "cholesky_banded", "commutator", "compare", "cuda_available",
     "diags", "evolve", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0",
-    "ilu0", "interleaved_batch", "issparse", "kron", "matmul", "memory_report", "multigrid", "norm", "plan_matmul",
-    "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply", "reordered", "set_memory_pool",
-    "set_num_threads", "show_config", "solve", "solve_triangular", "spectral_bounds", "syr2k", "syrk", "vstack",
-    "write", *_classes,
+    "ilu0", "interleaved_batch", "issparse", "kron", "linear_combination", "matmul", "memory_report", "multigrid",
+    "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply", "reordered",
+    "set_memory_pool", "set_num_threads", "show_config", "solve", "solve_triangular", "spectral_bounds", "syr2k",
+    "syrk", "vstack", "write", *_classes,
 ]  # fmt: skip
 
 

@@ -25,8 +25,9 @@ from ._qutip import operators as _operators
 from ._qutip import states as _states
 from ._qutip.operators import CudaSparse, Sparse
 from ._qutip.states import CudaDense
+from ._qutip.terms import terms
 
-__all__ = ["CudaDense", "CudaSparse", "Sparse"]
+__all__ = ["CudaDense", "CudaSparse", "Sparse", "terms"]
 
 
 def _created(arg: Any, shape: tuple[int, int] | None, copy: bool = True) -> Sparse:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from cases import fits
 from oracle import long
 
 import diagsparse as ds
@@ -89,6 +90,23 @@ def sparse_operands(case: Case) -> None:
         assert not ds.issparse(result), f"{result!r} where SciPy decides"
     a.require_unchanged()
     b.require_unchanged()
+
+
+def combinations(case: Case) -> None:
+    """A linear combination of matrices, with several sets of coefficients."""
+    terms = [draw(case)]
+    terms += [draw(case, shape=terms[0].shape) for _ in range(case.between(0, 3))]
+    names = [f for f in ("dia", "hm", "cdm", "mdia", "csr", "csc", "coo") if fits(f, terms[0].shape)]
+    format = case.pick([None, *names])
+    K = ds.linear_combination([t.A for t in terms], format=format)
+    for _ in range(case.between(1, 3)):
+        c = [case.pick([1.0, -0.5, 2, 0.0, 1 + 2j, np.float32(3)]) for _ in terms]
+        case.note(format, [t.A.format for t in terms], c)
+        result = K(*c)
+        products = [factor * long(t.exact) for factor, t in zip(c, terms, strict=True)]
+        close(result, sum(products), sum(map(abs, products)), len(terms))
+    for t in terms:
+        t.require_unchanged()
 
 
 def dense_operands(case: Case) -> None:
@@ -187,6 +205,7 @@ def into_arrays(case: Case) -> None:
 CHECKS: dict[Any, float] = {
     scalars: 2,
     sparse_operands: 3,
+    combinations: 1,
     dense_operands: 2,
     reductions: 2,
     zeros: 0.5,

@@ -20,6 +20,7 @@ class Core(Protocol):
     Plan: Any
     Recurrence: Any
     Grid: Any
+    LinearCombination: Any
     commit: str
 
     def diagonal_matrix(

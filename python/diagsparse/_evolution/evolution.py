@@ -36,6 +36,8 @@ class Evolution:
         The bound of the error of each state, relative to the initial one.
     seconds : float
         The time that it took.
+    steps, rejected : int, or None
+        For a changing matrix, the number of steps, and of those that were rejected because of their error.
     """
 
     times: np.ndarray
@@ -48,6 +50,8 @@ class Evolution:
     products: int
     tol: float
     seconds: float
+    steps: int | None
+    rejected: int | None
 
     def __repr__(self) -> str:
         what = f"shape {tuple(self.final.shape)}, {len(self.times)} time{'s' if len(self.times) != 1 else ''}"
@@ -67,4 +71,6 @@ class Evolution:
         ]
         if self.spectrum is not None:
             rows.append(("spectrum", f"{self.spectrum[0]:.6g} to {self.spectrum[1]:.6g}"))
+        if self.steps is not None:
+            rows.append(("steps", f"{self.steps}, and {self.rejected} rejected"))
         return [*rows, ("products", str(self.products)), ("time", f"{self.seconds:.3g} s")]

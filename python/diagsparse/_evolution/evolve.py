@@ -13,6 +13,7 @@ from .._backends import memory
 from .._backends.backend import CPU
 from .._matrix.operands import require_sparse
 from .bounds import require_square, size_of
+from .driven_task import DrivenTask
 from .evolution import Evolution
 from .task import OnDevice, Progress, Task, on_host
 from .vectors import member
@@ -30,6 +31,7 @@ def evolve(
     observables: Sequence[Any] | None = None,
     states: bool | None = None,
     progress: Progress | None = None,
+    max_step: float | None = None,
     stream: Any = None,
 ) -> Evolution:
     """Evolve states in time: ``exp(-i H t) psi``, the solution of Schroedinger's equation, at all `times`.
@@ -38,8 +40,10 @@ def evolve(
 
     Parameters
     ----------
-    H : sparse matrix, shape (n, n)
-        Ours, a view of it, or SciPy's, on the CPU or on a GPU; Hermitian, unless it is a generator.
+    H : sparse matrix, shape (n, n), or list
+        Ours, a view of it, or SciPy's, on the CPU or on a GPU; Hermitian, unless it is a generator. A matrix that
+        changes with time is a list of matrices and of pairs ``[matrix, f]``, and stands for the sum of the matrices,
+        each times ``f(t)``, which returns a number.
     psi : array_like, shape (n,) or (n, p)
         The state at time 0, or p states. For H on a GPU also an array of CuPy, PyTorch or JAX, or a `DeviceArray`.
     times : float or array_like, shape (k,)
@@ -47,18 +51,23 @@ def evolve(
     generator : bool
         Whether the exponent is ``H t`` instead of ``-i H t``.
     method : {"chebyshev", "krylov"}, optional
-        By default the one that should be faster. "chebyshev" needs a Hermitian matrix.
+        By default the one that should be faster. "chebyshev" needs a Hermitian matrix. For one that changes, it is the
+        method for the exponentials of each step; generators that change need "krylov".
     tol : float, optional
         Bound of the error of each state in the 2-norm, relative to the initial one; for a Hermitian generator relative
         to the largest state that one of the same norm can have become. By default 1e-10, and 1e-5 in single precision.
     spectrum : (float, float), optional
-        An interval that contains all eigenvalues of H, for "chebyshev". By default `spectral_bounds` computes it.
+        An interval that contains all eigenvalues of a constant H, for "chebyshev". By default `spectral_bounds`
+        computes it.
     observables : list of matrices, shape (n, n), optional
         The result has their expectation values ``<psi, O psi>`` at all times.
     states : bool, optional
         Whether the states at all times are kept. By default they are, unless there are observables.
     progress : callable, optional
         It is called with the fraction that is done after each step.
+    max_step : float, optional
+        The longest step, for a matrix that changes: without it, a pulse that is much shorter than the steps can be
+        missed.
     stream : optional
         For a matrix on a GPU, as in `SparseArray.matvec`.
 
@@ -72,11 +81,11 @@ def evolve(
     ------
     ValueError
         If H is not square, or not Hermitian where it has to be, shapes do not fit, times or values of H are not finite,
-        `tol` is below the precision of the dtype, the method is unknown, eigenvalues are outside of `spectrum`, or the
-        times are so long that more than 10^8 products would be needed.
+        `tol` is below the precision of the dtype, the method is unknown, eigenvalues are outside of `spectrum`, the
+        times are so long that more than 10^8 products would be needed, or an argument is not for this kind of H.
     TypeError
-        If `psi` is on a GPU and H is not, values are not numbers, `observables` is not a list, or `progress` not a
-        function.
+        If `psi` is on a GPU and H is not, values are not numbers, `observables` is not a list, or `progress` or what
+        is paired with a matrix not a function.
     MemoryError
         If the states, or the vectors of a Krylov space, do not fit.
     numpy.linalg.LinAlgError
@@ -89,6 +98,11 @@ def evolve(
     matrix in a Krylov space of up to 30 vectors: by the Lanczos process for Hermitian matrices, and by Arnoldi's for
     others. Such a space serves all times within its reach, and needs no interval, so "krylov" is chosen for short
     times, and for many times that are close together.
+
+    For a matrix that changes, a step of a commutator-free Magnus integrator of order 4 is computed as one, as two and
+    as three parts, and extrapolated to order 8. The differences give an estimate of its error, and the lengths of the
+    steps follow from it. A step takes about 100 products, and three times those for as long a time with a constant
+    matrix. It needs memory for about 10 states.
 
     The error of the series is bounded by the terms that are left out, that of a Krylov space by the integral of its
     residual. Neither bound includes rounding errors. For a generator that is not Hermitian, the growth of vectors is an
@@ -123,16 +137,21 @@ def evolve(
     """
     who = "evolve"
     began = time.perf_counter()
-    a = require_square(H, who, "H")
-    size = size_of(a, who, "H")
     moments = _times(times)
     if observables is not None and not isinstance(observables, (list, tuple)):
         raise TypeError(f"{who}: observables is {type(observables).__name__}, expected a list of matrices")
     if progress is not None and not callable(progress):
         raise TypeError(f"{who}: progress={progress!r}, expected a function of the fraction that is done")
-    given = [_observable(o, a, who) for o in observables] if observables is not None else None
-    keep = given is None if states is None else bool(states)
-    task = Task(a, size, moments, generator, method, tol, spectrum, given, keep, progress)
+    keep = observables is None if states is None else bool(states)
+    if isinstance(H, (list, tuple)):
+        task: Task = DrivenTask(H, moments, generator, method, tol, spectrum, keep, progress, max_step)
+    else:
+        a = require_square(H, who, "H")
+        if max_step is not None:
+            raise ValueError(f"{who}: max_step={max_step!r}, but H does not change")
+        task = Task(a, size_of(a, who, "H"), moments, generator, method, tol, spectrum, None, keep, progress)
+    a = task.a
+    task.observables = None if observables is None else [_observable(o, a, who) for o in observables]
     if a._backend is not CPU:
         kept = device_dense.multiply(OnDevice(task), psi, None, stream)
         if np.ndim(psi) == 2:
@@ -145,7 +164,7 @@ def evolve(
     final = member(kept, len(moments) - 1 if keep else 0)
     return Evolution(
         moments, kept if keep else None, final, task.expect, task.used, task.reason, task.interval, task.products,
-        task.tol, time.perf_counter() - began,
+        task.tol, time.perf_counter() - began, task.steps, task.rejected,
     )  # fmt: skip
 
 

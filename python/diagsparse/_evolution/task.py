@@ -13,7 +13,7 @@ from .._backends.backend import CPU
 from .._backends.types import chain_dtype
 from .bounds import is_hermitian
 from .chebyshev import Interval
-from .choice import METHODS, Choice, chosen
+from .choice import METHODS, chosen
 from .vectors import Vectors, member, vectors
 
 _WORKING = 4  # vectors in addition to the states
@@ -37,6 +37,8 @@ class Task:
         self.expect: np.ndarray | None = None
         self.used, self.reason, self.products = "", "", 0
         self.interval: tuple[float, float] | None = None
+        self.steps: int | None = None  # of a changing matrix
+        self.rejected: int | None = None
 
     def dtype(self, shape: tuple[int, ...], given: np.dtype) -> np.dtype:
         """Check psi and the memory for its states; return their dtype, and set the tolerance."""
@@ -71,34 +73,43 @@ class Task:
     def run(self, v: Vectors, x: Any, kept: Any) -> None:
         """Write the states to `kept`, by the method that is chosen for them."""
         hermitian = is_hermitian(self.a, v)
-        sides = [
-            [int(i) for i in np.argsort(sign * self.times, kind="stable") if (sign * self.times[i] > 0) or i in at]
-            for sign, at in ((1, np.flatnonzero(self.times == 0)), (-1, ()))
-        ]
-        runs = [[float(self.times[i]) for i in side] for side in sides]
+        sides = self._sides()
+        runs = [run for _, run in sides]
         columns = max(1, x.shape[1]) if x.ndim == 2 else 1
         choice = chosen(
             self.a, self.size, v, runs, columns, self.factor, hermitian, self.method, self.spectrum, self.tol, x.dtype
         )
         self.used, self.reason, self.products = choice.method, choice.reason, choice.products
         self._require_memory(tuple(x.shape), x.dtype, choice.vectors)
-        if self.observables is not None:
-            real = x.dtype.kind != "c" or all(is_hermitian(o, v) for o in self.observables)
-            shape = (len(self.times), len(self.observables), *x.shape[1:])
-            self.expect = np.zeros(shape, float if real else complex)
+        self._prepare_expectations(v, x)
         interval = choice.interval
         self.interval = None if interval is None else interval[:2]
-        if all(self._side(v, x, kept, side, run, choice) for side, run in zip(sides, runs, strict=True)):
+        if all(self._side(v, x, kept, side, run, choice) for side, run in sides):
             return
         assert interval is not None
         if self.spectrum is not None:
             raise ValueError(f"evolve: spectrum={self.interval} does not contain all eigenvalues of H: a state grew")
         interval = interval._replace(low=-self.size, high=self.size, slack=self.size)
         choice, self.interval = choice._replace(interval=interval), interval[:2]
-        for side, run in zip(sides, runs, strict=True):
+        for side, run in sides:
             self._side(v, x, kept, side, run, choice)
 
-    def _side(self, v: Vectors, x: Any, kept: Any, side: list[int], times: list[float], choice: Choice) -> bool:
+    def _sides(self) -> list[tuple[list[int], list[float]]]:
+        """Return the times from 0 on, and those before 0, both going away from 0: their positions, and the times."""
+        sides = [
+            [int(i) for i in np.argsort(sign * self.times, kind="stable") if (sign * self.times[i] > 0) or i in at]
+            for sign, at in ((1, np.flatnonzero(self.times == 0)), (-1, ()))
+        ]
+        return [(side, [float(self.times[i]) for i in side]) for side in sides]
+
+    def _prepare_expectations(self, v: Vectors, x: Any) -> None:
+        """Allocate the expectation values, which are real if all observables are Hermitian."""
+        if self.observables is not None:
+            real = x.dtype.kind != "c" or all(is_hermitian(o, v) for o in self.observables)
+            shape = (len(self.times), len(self.observables), *x.shape[1:])
+            self.expect = np.zeros(shape, float if real else complex)
+
+    def _side(self, v: Vectors, x: Any, kept: Any, side: list[int], times: list[float], choice: Any) -> bool:
         """Compute the states of times with one sign; return whether their norms are possible."""
         if not side:
             return True

@@ -18,7 +18,7 @@ from .._matrix.summary import Summary, diagonal_length
 from .._matrix.workspaces import table_of_diagonals
 from .._show import cells, drawing
 from .._show.display import counted, diagonals
-from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_writing, packing
+from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_writing, packing, unions
 from .diagonal_reading import spans
 from .format import Format
 from .from_diagonals import FromDiagonals
@@ -52,6 +52,7 @@ class Diagonals(FromDiagonals):
     absolute_sums = staticmethod(diagonal_totals.absolute_sums)
     extreme = staticmethod(diagonal_totals.extreme)
     scaled_by = staticmethod(elementwise.scaled_by)
+    united = unions.of_diagonals
     matmul = staticmethod(diagonal_products.matmul)
     planned = diagonal_products.planned
     as_factor = diagonal_products.as_factor

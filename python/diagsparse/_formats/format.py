@@ -53,6 +53,7 @@ class Format(Forecasts):
     by_column: bool = False  # whether drawings are coloured by column
     nearest: str = COMMON  # the most similar format of CuPy
     triangles: ClassVar[bool] = False  # whether plans can compute one triangle
+    united: ClassVar[Callable[..., Any] | None] = None  # of matrices, for `linear_combination`; None: in csr
     own_products: ClassVar[bool] = False  # whether products within the family have kernels, else they run in csr
     triangular_products: ClassVar[bool] = False  # whether plans compute one triangle of symmetric or Hermitian products
     multiplies: ClassVar[dict[str, str]] = {}  # formats in which products with other families are computed

@@ -21,6 +21,7 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import sorting
 from .._show import drawing
+from . import unions
 from .exported_indices import INDEX_LIMIT
 from .format import Format
 from .from_entries import FromEntries
@@ -36,6 +37,7 @@ class Entries(FromEntries):
 
     family = "entries"
     scaled_by = staticmethod(elementwise.scaled_by)
+    united = unions.of_values
 
     # ---- conversions and their memory -------------------------------------------------------------
     def for_entries(self) -> Format:

@@ -18,7 +18,7 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
 from .._matrix.workspaces import table_of_diagonals
 from .._show import cells, display
-from . import masked_products, packing, palettes
+from . import joint_palettes, masked_products, packing, palettes
 from .component import component
 from .masked_products import blocks_of
 from .mirrored import Mirrored
@@ -42,6 +42,7 @@ class Mdia(Mirrored, OwnProducts):
     symmetry_of_product = masked_products.symmetry_of_product
     as_factor = masked_products.as_factor
     planned = masked_products.planned
+    united = joint_palettes.united
 
     def drawn_diagonals(self, a: SparseArray) -> list[cells.Drawn]:
         stored = set(a.offsets.tolist())

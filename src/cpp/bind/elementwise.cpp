@@ -1,7 +1,8 @@
-// Python bindings of sums, elementwise products and diagonals (core/elementwise.hpp).
+// Python bindings of sums, elementwise products and diagonals (core/elementwise.hpp), and of linear combinations.
 #include "core/elementwise.hpp"
 
 #include <pybind11/complex.h>
+#include <pybind11/stl.h>
 
 #include <map>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/format.hpp"
+#include "core/linear_combination.hpp"
 #include "core/validation.hpp"
 
 namespace py = pybind11;
@@ -26,6 +28,40 @@ Combine operation_named(const std::string& name) {
   if (found != all.end()) return found->second;
   throw std::invalid_argument("combine: how is '" + name +
                               "', expected sum, product, maximum, minimum, not_equal or less");
+}
+
+using Numbers = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>;
+
+// The rows of an integer array as structs of as many numbers.
+template <class T>
+std::vector<T> rows_of(const Numbers& array) {
+  static_assert(sizeof(T) % sizeof(std::int64_t) == 0);
+  if (array.ndim() != 2 || array.shape(1) * sizeof(std::int64_t) != sizeof(T)) {
+    throw std::invalid_argument("linear_combination: the shape of a list");
+  }
+  const auto* first = reinterpret_cast<const T*>(array.data());
+  return {first, first + array.shape(0)};
+}
+
+LinearCombination linear_combination(const Matrix& like, const std::vector<py::object>& values, const Numbers& runs,
+                                     const Numbers& pieces) {
+  std::vector<Array> terms;
+  for (const py::object& array : values) terms.push_back(array_from(array));
+  const auto all = rows_of<CombinedRun>(runs);
+  const auto of_runs = rows_of<CombinedPiece>(pieces);
+  const Entry entry(like.device(), {&like});
+  return {like.structure, std::move(terms), all, of_runs};
+}
+
+// A number, or an array on the device with one element.
+Coefficient coefficient_from(py::handle given) {
+  if (PyFloat_Check(given.ptr()) || PyComplex_Check(given.ptr())) {
+    const auto number = given.cast<Scalar>();
+    return {number.real(), number.imag(), nullptr, DType::f64, number.imag() == 0};
+  }
+  const Array array = array_from(given);
+  if (array.size() != 1) throw std::invalid_argument("linear_combination: a coefficient has several elements");
+  return {0, 0, array.data, array.dtype, !has_complex_values(array.dtype)};
 }
 
 }  // namespace
@@ -48,6 +84,15 @@ void bind_elementwise(py::module_& m) {
     const Entry entry(used.front()->device(), used);
     return combine(format_of(format), terms, kind, zeros, type);
   });
+  py::class_<LinearCombination>(m, "LinearCombination", py::module_local())
+      .def(py::init(&linear_combination))
+      .def_property_readonly("nbytes", &LinearCombination::nbytes)
+      .def("fill", [](const LinearCombination& terms, const Matrix& out, const py::sequence& given) {
+        std::vector<Coefficient> coefficients;
+        for (const py::handle one : given) coefficients.push_back(coefficient_from(one));
+        const Entry entry(out.device(), {&out});
+        terms.fill(out, coefficients);
+      });
   m.def("scaled_by", [](const Matrix& a, bool conjugated, py::handle dense) {
     const Dense factors = dense_from(dense);
     const Entry entry(a.device(), {&a});

@@ -16,9 +16,8 @@ derivative of that one. For the product ``y = A x`` the three lists are
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,17 @@ Offsets = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """The terms: their rows and starts, of shape (terms, 3), lengths, and the shapes of the three arrays."""
+    """The terms, sorted by the row of the result.
+
+    Attributes
+    ----------
+    rows, starts : ndarray, shape (terms, 3)
+        The row, and the first element there, of the result, u and v.
+    lengths : ndarray, shape (terms,)
+        The number of elements.
+    shapes : tuple of 3 tuples
+        The shapes of the three arrays: rows and elements.
+    """
 
     rows: np.ndarray
     starts: np.ndarray
@@ -40,14 +49,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Terms:
-    """A list of terms as a value that can be hashed: the function and arguments that create it, and an order.
+    """A list of terms as a value that can be compared and hashed: how it is created, and an order.
 
     `order` says which of the three arrays of the created list is the result, u and v.
     """
 
-    create: Callable[..., Table]
-    arguments: tuple[Any, ...]
-    order: tuple[int, int, int] = (0, 1, 2)
+    kind: str
+    a: Offsets
+    b: Offsets
+    shape: tuple[int, ...]
+    order: tuple[int, ...] = (0, 1, 2)
 
     def exchanged(self, i: int, j: int) -> Terms:
         """Return the list with two of the arrays exchanged: the result (0), u (1) or v (2)."""
@@ -55,59 +66,55 @@ class Terms:
         order[i], order[j] = order[j], order[i]
         return replace(self, order=tuple(order))
 
-    @cached_property
+    @property
     def table(self) -> Table:
-        """The terms, sorted by the row of the result."""
-        t, order = self.create(*self.arguments), list(self.order)
-        rows, starts = t.rows[:, order], t.starts[:, order]
-        first = np.argsort(rows[:, 0], kind="stable")
-        return Table(rows[first], starts[first], t.lengths[first], tuple(t.shapes[i] for i in order))
-
-
-def _table(terms: list[tuple[int, ...]], *shapes: tuple[int, int]) -> Table:
-    a = np.array(terms, np.int64).reshape(-1, 7)
-    return Table(a[:, :3], a[:, 3:6], a[:, 6], shapes)
+        """The terms."""
+        return _table_of(self)
 
 
 def product(offsets: Offsets, shape: tuple[int, int]) -> Terms:
     """Return the terms of ``y = A x``, from the values of A and one row that holds x."""
-    return Terms(_product, (offsets, shape))
-
-
-def _product(offsets: Offsets, shape: tuple[int, int]) -> Table:
-    terms = []
-    for k, offset in enumerate(offsets):
-        first, end = rows_of(offset, shape)
-        terms.append((0, k, 0, first, first, first + offset, end - first))
-    return _table(terms, (1, shape[0]), (len(offsets), shape[0]), (1, shape[1]))
+    return Terms("product", offsets, (), shape)
 
 
 def transpose(offsets: Offsets, shape: tuple[int, int]) -> Terms:
     """Return the terms of the values of the transposed matrix, from those of A and a row of n ones."""
-    return Terms(_transpose, (offsets, shape))
-
-
-def _transpose(offsets: Offsets, shape: tuple[int, int]) -> Table:
-    terms = []
-    for k, offset in enumerate(offsets):
-        first, end = rows_of(offset, shape)
-        terms.append((k, k, 0, first + offset, first, first + offset, end - first))
-    return _table(terms, (len(offsets), shape[1]), (len(offsets), shape[0]), (1, shape[1]))
+    return Terms("transpose", offsets, (), shape)
 
 
 def matmul(a: Offsets, b: Offsets, shape: tuple[int, int, int]) -> Terms:
     """Return the terms of ``C = A B`` for matrices of l x m and m x n elements: `shape` is (l, m, n)."""
-    return Terms(_matmul, (a, b, shape))
+    return Terms("matmul", a, b, shape)
 
 
-def _matmul(a: Offsets, b: Offsets, shape: tuple[int, int, int]) -> Table:
-    rows, middle, columns = shape
-    found = of_product(a, b, rows, columns)
-    position = {k: c for c, k in enumerate(found)}
-    terms = []
-    for i, p in enumerate(a):
-        for j, q in enumerate(b):
-            first, end = max(0, -p, -p - q), min(rows, middle - p, columns - p - q)
-            if first < end:
-                terms.append((position[p + q], i, j, first, first, first + p, end - first))
-    return _table(terms, (len(found), rows), (len(a), rows), (len(b), middle))
+@lru_cache(maxsize=256)
+def _table_of(terms: Terms) -> Table:
+    rows, starts, lengths, shapes = (_matmul if terms.kind == "matmul" else _of_one)(terms)
+    order = list(terms.order)
+    first = np.argsort(rows[:, order[0]], kind="stable")
+    return Table(rows[first][:, order], starts[first][:, order], lengths[first], tuple(shapes[i] for i in order))
+
+
+def _of_one(terms: Terms) -> tuple[Any, ...]:
+    """Return the terms of a product or a transpose: one for each diagonal."""
+    offsets, (m, n) = terms.a, terms.shape
+    k = np.arange(len(offsets))
+    shift = np.array(offsets, np.int64)
+    first, end = np.array([rows_of(offset, (m, n)) for offset in offsets], np.int64).reshape(-1, 2).T
+    if terms.kind == "product":
+        rows, starts, result = (0 * k, k, 0 * k), (first, first, first + shift), (1, m)
+    else:
+        rows, starts, result = (k, k, 0 * k), (first + shift, first, first + shift), (len(offsets), n)
+    return np.stack(rows, axis=1), np.stack(starts, axis=1), end - first, (result, (len(offsets), m), (1, n))
+
+
+def _matmul(terms: Terms) -> tuple[Any, ...]:
+    """Return the terms of a product of two matrices: one for each pair of diagonals that meet."""
+    rows, middle, columns = terms.shape
+    found = np.array(of_product(terms.a, terms.b, rows, columns), np.int64)
+    i, j = np.indices((len(terms.a), len(terms.b))).reshape(2, -1)
+    p, q = np.array(terms.a, np.int64)[i], np.array(terms.b, np.int64)[j]
+    first = np.maximum(0, np.maximum(-p, -p - q))
+    length = np.minimum(rows, np.minimum(middle - p, columns - p - q)) - first
+    both = np.stack([np.searchsorted(found, p + q), i, j], axis=1), np.stack([first, first, first + p], axis=1)
+    return *(a[length > 0] for a in (*both, length)), ((len(found), rows), (len(terms.a), rows), (len(terms.b), middle))

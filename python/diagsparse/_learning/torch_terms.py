@@ -1,0 +1,187 @@
+"""Lists of terms in PyTorch: a custom operator whose derivatives are the operator with other lists of terms.
+
+Tensors have the shape ``(*batch, rows, elements)``. Batch dimensions are those of `torch.vmap` and the columns of a
+block; a tensor that does not depend on one has the extent 1 there. Products of a single matrix run in native code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from .._arrays import owners
+from .._backends.backend import CPU, Backend, cuda_available, gpu
+from .._backends.types import VALUE_TYPES
+from .._formats.dia import dia_array
+from .terms import Terms
+
+_NATIVE = {getattr(torch, dtype.name) for dtype in VALUE_TYPES}
+
+
+def evaluate(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[bool] = ()) -> torch.Tensor:
+    """Return the result of a list of terms.
+
+    Parameters
+    ----------
+    terms : Terms
+        The list.
+    u, v : Tensor, shape (*batch, rows, elements)
+        Both have the same number of dimensions, and the same precision.
+    summed : sequence of bool
+        Whether the result is summed over each batch dimension; by default over none.
+    """
+    flags = [int(one) for one in summed] or [0] * (u.ndim - 2)
+    return _Differentiable.apply(u, v, terms.kind, *map(list, (terms.a, terms.b, terms.shape, terms.order)), flags)
+
+
+# ---- the operator -------------------------------------------------------------------------------------------------
+@torch.library.custom_op("diagsparse::terms", mutates_args=())
+def _multiplied(
+    u: torch.Tensor, v: torch.Tensor, kind: str, a: Sequence[int], b: Sequence[int], shape: Sequence[int],
+    order: Sequence[int], summed: Sequence[int],
+) -> torch.Tensor:  # fmt: skip
+    terms, u, v = _terms(kind, a, b, shape, order), u.resolve_conj(), v.resolve_conj()
+    if terms.kind == "product" and terms.order in _TRANSPOSED and _is_native(u, v):
+        return _native(terms, u, v)
+    return _computed(terms, u, v, summed)
+
+
+def _terms(kind: str, *numbers: Sequence[int]) -> Terms:
+    return Terms(kind, *map(tuple, numbers))  # type: ignore[arg-type]
+
+
+@_multiplied.register_fake
+def _(u: Any, v: Any, kind: str, a: Any, b: Any, shape: Any, order: Any, summed: Any) -> torch.Tensor:
+    extents = _extents(_terms(kind, a, b, shape, order), u, v, summed)
+    return u.new_empty(extents, dtype=torch.promote_types(u.dtype, v.dtype))
+
+
+def _extents(terms: Terms, u: Any, v: Any, summed: Sequence[int]) -> list[int]:
+    batch = torch.broadcast_shapes(u.shape[:-2], v.shape[:-2])
+    return [*(1 if one else extent for one, extent in zip(summed, batch, strict=True)), *terms.table.shapes[0]]
+
+
+def _batched(info: Any, in_dims: Any, u: Any, v: Any, *rest: Any) -> tuple[torch.Tensor, int]:
+    u, v = (t[None] if axis is None else t.movedim(axis, 0) for t, axis in zip((u, v), in_dims, strict=False))
+    return _Differentiable.apply(u, v, *rest[:-1], [0, *rest[-1]]), 0
+
+
+_multiplied.register_vmap(_batched)
+
+
+# ---- its derivatives ----------------------------------------------------------------------------------------------
+def _save(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+    ctx.save_for_backward(*inputs[:2])
+    ctx.terms, ctx.summed = _terms(*inputs[2:7]), inputs[7]
+
+
+def _gradients(ctx: Any, g: torch.Tensor) -> tuple[Any, ...]:
+    u, v = ctx.saved_tensors
+    for_u = for_v = None
+    if ctx.needs_input_grad[0]:
+        for_u = _like(u, evaluate(ctx.terms.exchanged(0, 1), g, v.conj(), _absent(u)))
+    if ctx.needs_input_grad[1]:  # conj(u) g as conj(u conj(g)), because u is often the larger one
+        for_v = _like(v, evaluate(ctx.terms.exchanged(0, 2), u, g.conj(), _absent(v)).conj())
+    return for_u, for_v, *(None,) * 6
+
+
+def _absent(one: torch.Tensor) -> list[bool]:
+    """Return the batch dimensions on which a tensor does not depend."""
+    return [extent == 1 for extent in one.shape[:-2]]
+
+
+def _like(one: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
+    """Return a gradient in the shape of a tensor, and real if the tensor is."""
+    gradient = gradient if one.is_complex() or not gradient.is_complex() else gradient.real
+    return gradient.expand(one.shape)
+
+
+_multiplied.register_autograd(_gradients, setup_context=_save)
+
+
+class _Differentiable(torch.autograd.Function):
+    """The operator for the transforms of `torch.func`, which do not see the derivatives of a custom operator."""
+
+    @staticmethod
+    def forward(*inputs: Any) -> torch.Tensor:
+        return _multiplied(*inputs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        _save(ctx, inputs, output)
+        ctx.save_for_forward(*inputs[:2])
+
+    backward = staticmethod(_gradients)
+
+    @staticmethod
+    def jvp(ctx: Any, du: Any, dv: Any, *others: None) -> torch.Tensor:
+        u, v = ctx.saved_tensors
+        parts = [evaluate(ctx.terms, *pair, ctx.summed) for pair in ((du, v), (u, dv)) if None not in pair]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    vmap = staticmethod(_batched)
+
+
+# ---- in PyTorch's operations --------------------------------------------------------------------------------------
+def _computed(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[int]) -> torch.Tensor:
+    """Return the result, term by term: the first of each row writes, the others add."""
+    table, dims = terms.table, [i for i, one in enumerate(summed) if one]
+    result = u.new_empty(_extents(terms, u, v, summed), dtype=torch.promote_types(u.dtype, v.dtype))
+    extent, started = table.shapes[0][1], set()
+    for (row, i, j), (first, p, q), length in zip(table.rows.tolist(), table.starts.tolist(), table.lengths.tolist()):
+        x, y = u[..., i, p : p + length], v[..., j, q : q + length]
+        part = result[..., row, first : first + length]
+        product = torch.sum(x * y, dim=dims, keepdim=True) if dims else None
+        if row in started:
+            part.addcmul_(x, y) if product is None else part.add_(product)
+            continue
+        started.add(row)
+        torch.mul(x, y, out=part) if product is None else part.copy_(product)
+        result[..., row, :first] = 0
+        result[..., row, first + length : extent] = 0
+    for row in set(range(table.shapes[0][0])) - started:
+        result[..., row, :] = 0
+    return result
+
+
+# ---- in native code -----------------------------------------------------------------------------------------------
+_TRANSPOSED = {(0, 1, 2): False, (2, 1, 0): True}  # products of A and of its transpose with vectors
+
+
+def _is_native(u: torch.Tensor, v: torch.Tensor) -> bool:
+    """Whether native code multiplies these tensors: a single matrix, and any number of vectors."""
+    single = u.numel() == u.shape[-1] * u.shape[-2]
+    here = u.device.type == "cpu" or (u.device.type == "cuda" and cuda_available())
+    return single and here and {u.dtype, v.dtype} <= _NATIVE and u.numel() > 0
+
+
+def _native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Return the product with a matrix that shares the memory of u, in the current stream."""
+    backend = gpu(u.device.index) if u.is_cuda else CPU
+    a = dia_array._wrap(_matrix(terms, u.detach().reshape(u.shape[-2:]).contiguous(), backend))
+    columns = v.detach()[..., 0, :].movedim(-1, 0)
+    x = columns.reshape(len(columns), -1)
+    x = x[:, 0] if x.shape[1] == 1 else x
+    y = (a.T if _TRANSPOSED[terms.order] else a).matvec(x if x.is_cuda else x.numpy())
+    result = y if x.is_cuda else torch.from_numpy(y)
+    return result.reshape(len(result), *v.shape[:-2]).movedim(0, -1)[..., None, :].contiguous()
+
+
+def _matrix(terms: Terms, values: torch.Tensor, backend: Backend) -> Any:
+    """Return a native matrix that shares values. Its structure, in which kernels cache what they need, is kept."""
+    core, flat = backend.core, (1, values.numel())
+    array = owners.Torch.view(core, values, backend.index) if values.is_cuda else values.numpy()
+    kept = _kept(terms.a, terms.shape, backend.name)
+    if not kept:
+        matrix = core.diagonal_matrix("dia", *terms.shape, list(terms.a), array, "", backend.index)
+        kept.append(matrix.with_members(array.reshape(flat)[:0]))
+    return core.member(kept[0].with_members(array.reshape(flat)), 0)
+
+
+@lru_cache(maxsize=64)
+def _kept(offsets: tuple[int, ...], shape: tuple[int, int], device: str) -> list[Any]:
+    """Return the list that holds a native matrix of these diagonals and of no values, once there is one."""
+    return []

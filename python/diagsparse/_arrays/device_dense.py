@@ -15,7 +15,7 @@ import numpy as np
 
 from .._backends.backend import Backend
 from .._backends.types import VALUE_TYPES, chain_dtype, check_scalars, product_dtypes
-from . import host_dense, owners, streams
+from . import host_dense, owners, streams, tensors
 
 _KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # types that DeviceArray converts
 
@@ -153,8 +153,10 @@ def multiply(task: Product, x: Any, out: Any, stream: Any) -> Any:
 
 
 def operand(a: Any, x: Any) -> Any:
-    """Return a dense operand with a shape and a transpose: a NumPy array, or an array on a GPU."""
+    """Return a dense operand with a shape and a transpose: a NumPy array, a tensor, or an array on a GPU."""
     owner = owners.owner_of(x)
+    if owner is None and tensors.is_tensor(x):
+        return x
     if owner is None:
         return host_dense.as_numpy(x, "matmul")
     owners.refuse_gpu_array(x, a._backend, "matmul")

@@ -197,7 +197,7 @@ def _numpy_dtype(torch_dtype: Any) -> np.dtype:
 
 
 def owner_of(x: Any) -> type[AnyLibrary] | None:
-    """Return the library of an array on a GPU, None for anything else."""
+    """Return the library of an array on a GPU, None for anything else; raise TypeError for arrays that JAX traces."""
     if isinstance(x, np.ndarray):
         return None
     modules = sys.modules
@@ -205,6 +205,11 @@ def owner_of(x: Any) -> type[AnyLibrary] | None:
         return CuPy
     if isinstance(x, getattr(modules.get("torch"), "Tensor", ())):
         return Torch if cast(Any, x).is_cuda else None
+    if "jax" in modules and isinstance(x, modules["jax"].core.Tracer):
+        raise TypeError(
+            "got an array that JAX traces (jax.jit, grad, vmap, ...), which only its own operations can use; convert the "
+            "matrix: diagsparse.jax.from_array(A)"
+        )
     if hasattr(type(x), "__dlpack_device__"):
         if x.__dlpack_device__()[0] not in _CUDA:
             return None

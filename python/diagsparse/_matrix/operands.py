@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import owners
+from .._arrays import owners, tensors
 from .._arrays.host_dense import as_numpy
 from .._backends.backend import CPU, Backend
 from . import cupy_sparse
@@ -20,11 +20,11 @@ _WIDER = {"g": "float64", "G": "complex128", "e": "float32"}
 
 
 def is_dense(x: Any) -> bool:
-    """Whether `x` is a numeric vector or block: an array on a GPU, or an array_like for NumPy.
+    """Whether `x` is a numeric vector or block: an array on a GPU, a tensor, or an array_like for NumPy.
 
     Objects with ``__array_ufunc__ = None``, such as a batch, implement products themselves.
     """
-    if isinstance(x, np.ndarray) or owners.owner_of(x) is not None:
+    if isinstance(x, np.ndarray) or owners.owner_of(x) is not None or tensors.is_tensor(x):
         return True
     arrays = hasattr(x, "__array__") and getattr(x, "__array_ufunc__", ()) is not None
     if arrays or isinstance(x, (list, tuple, memoryview, array)):

@@ -11,7 +11,7 @@ from typing import Any, overload
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from .._arrays import device_dense, host_dense, owners, repeated_product, streams
+from .._arrays import device_dense, host_dense, owners, repeated_product, streams, tensors
 from .._arrays.host_dense import as_numpy, check_operand, refuse_part_of
 from .._backends import memory
 from .._backends.arguments import check_kernel
@@ -113,7 +113,17 @@ def apply(
 ) -> Any:
     if kernel is not None:
         check_kernel(kernel, who)
-    if a._backend is not CPU:
+    on_host = a._backend is CPU
+    if type(x) is not np.ndarray and tensors.is_tensor(x) and not (x.is_cuda and (on_host or not x.requires_grad)):
+
+        def multiply(x: Any, adjoint: bool) -> Any:
+            if not adjoint:
+                return apply(a, op, shape, x, out, alpha, beta, kernel, who, stream)
+            op_h, factor = op ^ (TRANSPOSED | CONJUGATED), np.conj(alpha)
+            return apply(a, op_h, shape[::-1], x, None, factor, 0, kernel, who, stream)
+
+        return tensors.product(multiply, x, out)
+    if not on_host:
         return repeated_product.product(a, op, shape, x, out, alpha, beta, kernel, who, stream)
     if stream is not None:
         streams.on(CPU, stream, who)  # raises

@@ -55,6 +55,11 @@ class AnyDiagonals(ABC):
     def _evaluate(some: Terms, u: Any, v: Any) -> Any:
         """Return the result of a list of terms, for arrays of shape ``(*batch, rows, elements)``."""
 
+    @staticmethod
+    @abstractmethod
+    def _applied_to(some: Terms, values: Any, x: Any, by_rows: bool) -> Any:
+        """Return `applied_to` for `_evaluate`."""
+
     @abstractmethod
     def _constant(self, shape: tuple[int, ...], number: int) -> Any:
         """Return an array that is filled with a number, in the dtype and on the device of the values."""
@@ -103,11 +108,7 @@ class AnyDiagonals(ABC):
             what = f"x @ A needs {needed} columns" if transposed else f"A @ x needs {needed} rows"
             raise ValueError(f"matmul: x has shape {tuple(x.shape)}, but A is {m} x {n} and {what}")
         some = terms.product(self.offsets, self.shape)
-        some = some.exchanged(0, 2) if transposed else some
-        if x.ndim == 1:
-            return self._evaluate(some, self.values, x[None])[0]
-        y = self._evaluate(some, self.values[None], (x if transposed else x.T)[:, None])[:, 0]
-        return y if transposed else y.T
+        return self._applied_to(some.exchanged(0, 2) if transposed else some, self.values, x, transposed)
 
     def _times(self, other: Self) -> Self:
         """Return the product of two matrices, which has the diagonals of all sums of their offsets."""
@@ -232,6 +233,14 @@ class AnyDiagonals(ABC):
     def _exported(self) -> Any:
         """Return the values as an array without gradients."""
         return self.values
+
+
+def applied_to(evaluate: Any, some: Terms, values: Any, x: Any, by_rows: bool) -> Any:
+    """Return a product with a vector or a block of columns, or if `by_rows` is set of rows."""
+    if x.ndim == 1:
+        return evaluate(some, values, x[None])[0]
+    y = evaluate(some, values[None], (x if by_rows else x.T)[:, None])[:, 0]
+    return y if by_rows else y.T
 
 
 def diagonals_of(A: Any) -> tuple[Any, list[int], tuple[int, int]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .diagonals import AnyDiagonals, diagonals_of
+from .diagonals import AnyDiagonals, applied_to, diagonals_of
 from .jax_terms import evaluate
 
 
@@ -61,8 +62,12 @@ class Diagonals(AnyDiagonals):
     """
 
     # ---- a pytree, whose leaf may be anything that JAX puts there ------------------------------------------------
-    def tree_flatten_with_keys(self) -> tuple[Any, Any]:
+    def tree_flatten(self) -> tuple[Any, Any]:
         """Return the values as the only leaf, and what is static."""
+        return (self.values,), (self.offsets, self.shape)
+
+    def tree_flatten_with_keys(self) -> tuple[Any, Any]:
+        """Return the same, and the name of the leaf."""
         return ((jax.tree_util.GetAttrKey("values"), self.values),), (self.offsets, self.shape)
 
     @classmethod
@@ -72,6 +77,7 @@ class Diagonals(AnyDiagonals):
 
     # ---- hooks ---------------------------------------------------------------------------------------------------
     _evaluate = staticmethod(evaluate)
+    _applied_to = staticmethod(jax.jit(partial(applied_to, evaluate), static_argnums=(0, 3)))
 
     def _array(self, x: Any) -> jax.Array:
         return jnp.asarray(x)

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 
 from . import layout
-from .diagonals import AnyDiagonals, diagonals_of
+from .diagonals import AnyDiagonals, applied_to, diagonals_of
 from .terms import Terms
 from .torch_terms import evaluate
+
+
+def _product(some: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Return the result of a list of terms for tensors in any precision, on one device."""
+    if u.device != v.device:
+        raise ValueError(f"matmul: A is on {u.device}, the other operand on {v.device}; move one of them")
+    common = torch.promote_types(u.dtype, v.dtype)
+    return evaluate(some, _widened(u, common), _widened(v, common))
+
+
+def _widened(t: torch.Tensor, common: torch.dtype) -> torch.Tensor:
+    """Return a tensor in the precision of a dtype; a real one stays real."""
+    return t.to(common if t.is_complex() or not common.is_complex else common.to_real())
 
 
 class Diagonals(AnyDiagonals):
@@ -58,7 +72,8 @@ class Diagonals(AnyDiagonals):
             [1., 2., 0.]])
     """
 
-    _evaluate = staticmethod(lambda some, u, v: _product(some, u, v))
+    _evaluate = staticmethod(_product)
+    _applied_to = staticmethod(partial(applied_to, _product))
 
     def _array(self, x: Any) -> torch.Tensor:
         if isinstance(x, torch.Tensor):
@@ -88,19 +103,6 @@ class Diagonals(AnyDiagonals):
     def to(self, *args: Any, **options: Any) -> Diagonals:
         """Return the matrix on another device or in another dtype: the arguments are those of `torch.Tensor.to`."""
         return self._with(self.values.to(*args, **options))
-
-
-def _product(some: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Return the result of a list of terms for tensors in any precision, on one device."""
-    if u.device != v.device:
-        raise ValueError(f"matmul: A is on {u.device}, the other operand on {v.device}; move one of them")
-    common = torch.promote_types(u.dtype, v.dtype)
-    return evaluate(some, _widened(u, common), _widened(v, common))
-
-
-def _widened(t: torch.Tensor, common: torch.dtype) -> torch.Tensor:
-    """Return a tensor in the precision of a dtype; a real one stays real."""
-    return t.to(common if t.is_complex() or not common.is_complex else common.to_real())
 
 
 def matvec(values: torch.Tensor, offsets: Iterable[int], shape: tuple[int, int], x: torch.Tensor) -> torch.Tensor:

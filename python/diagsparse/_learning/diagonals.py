@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
@@ -152,19 +153,19 @@ class AnyDiagonals(ABC):
 
     def __add__(self, other: Any) -> Any:
         """Return the sum with another `Diagonals`."""
-        return self._combined(other, "__add__")
+        return self._combined(other, operator.add)
 
     def __sub__(self, other: Any) -> Any:
         """Return the difference from another `Diagonals`."""
-        return self._combined(other, "__sub__")
+        return self._combined(other, operator.sub)
 
-    def _combined(self, other: Any, how: str) -> Any:
+    def _combined(self, other: Any, how: Callable[[Any, Any], Any]) -> Any:
         if not isinstance(other, type(self)):
             return NotImplemented
         if self.shape != other.shape:
             raise ValueError(f"sum: A is {self.shape[0]} x {self.shape[1]}, but B is {other.shape[0]} x {other.shape[1]}")
         offsets = layout.union(self.offsets, other.offsets)
-        return self._of(getattr(self._on(offsets), how)(other._on(offsets)), offsets, self.shape)
+        return self._of(how(self._on(offsets), other._on(offsets)), offsets, self.shape)
 
     def _on(self, offsets: tuple[int, ...]) -> Any:
         """Return the values as rows of other offsets, which include those of the matrix."""

@@ -30,6 +30,8 @@ def checked_offsets(offsets: Iterable[Any], shape: tuple[int, int], who: str) ->
     m, n = shape
     if repeated := sorted({k for k in found if found.count(k) > 1}) if len(set(found)) < len(found) else ():
         raise ValueError(f"{who}: offsets {list(found)} repeat {repeated[0]}; each diagonal may be given once")
+    if found and 0 in shape:
+        raise ValueError(f"{who}: offset {found[0]}: a {m} x {n} matrix has no diagonals")
     if outside := [k for k in found if not -m < k < n]:
         raise ValueError(f"{who}: offset {outside[0]} is outside {1 - m}..{n - 1} of a {m} x {n} matrix")
     return found

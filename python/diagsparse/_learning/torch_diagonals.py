@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,7 +72,10 @@ class Diagonals(AnyDiagonals):
     """
 
     _evaluate = staticmethod(_product)
-    _applied_to = staticmethod(partial(applied_to, _product))
+
+    @staticmethod
+    def _applied_to(some: Terms, values: torch.Tensor, x: torch.Tensor, by_rows: bool) -> torch.Tensor:
+        return applied_to(_product, some, values, x, by_rows)
 
     def _array(self, x: Any) -> torch.Tensor:
         if isinstance(x, torch.Tensor):
@@ -91,7 +93,7 @@ class Diagonals(AnyDiagonals):
         return torch.as_tensor(numbers, device=self.values.device)
 
     def _rows(self, rows: Any, columns: Any = slice(None)) -> torch.Tensor:
-        return torch.cat([self.values, self.values.new_zeros(1, self.values.shape[1])])[rows, columns]
+        return torch.cat([self.values, self._constant((1, self.shape[0]), 0)])[rows, columns]
 
     def _exported(self) -> torch.Tensor:
         return self.values.detach().resolve_conj().resolve_neg()
@@ -138,7 +140,7 @@ def matvec(values: torch.Tensor, offsets: Iterable[int], shape: tuple[int, int],
     >>> matvec(torch.tensor([[1.0, 2, 3], [4, 5, 0]]), (0, 1), (3, 3), torch.ones(3))
     tensor([5., 7., 3.])
     """
-    return Diagonals(values, offsets, shape) @ x
+    return Diagonals(values, offsets, shape)._applied(x)  # torch.compile does not follow the operator of a class
 
 
 def from_array(A: Any, dtype: torch.dtype | None = None) -> Diagonals:

@@ -34,7 +34,8 @@ def evaluate(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[bo
         Whether the result is summed over each batch dimension; by default over none.
     """
     flags = [int(one) for one in summed] or [0] * (u.ndim - 2)
-    return _Differentiable.apply(u, v, terms.kind, *map(list, (terms.a, terms.b, terms.shape, terms.order)), flags)
+    operator = _multiplied if torch.compiler.is_compiling() else _Differentiable.apply
+    return operator(u, v, terms.kind, *map(list, (terms.a, terms.b, terms.shape, terms.order)), flags)
 
 
 # ---- the operator -------------------------------------------------------------------------------------------------
@@ -44,7 +45,7 @@ def _multiplied(
     order: Sequence[int], summed: Sequence[int],
 ) -> torch.Tensor:  # fmt: skip
     terms, u, v = _terms(kind, a, b, shape, order), u.resolve_conj(), v.resolve_conj()
-    if terms.kind == "product" and terms.order in _TRANSPOSED and _is_native(u, v):
+    if _is_native(terms, u, v):
         return _native(terms, u, v)
     return _computed(terms, u, v, summed)
 
@@ -103,7 +104,10 @@ _multiplied.register_autograd(_gradients, setup_context=_save)
 
 
 class _Differentiable(torch.autograd.Function):
-    """The operator for the transforms of `torch.func`, which do not see the derivatives of a custom operator."""
+    """The operator for `torch.func` and forward derivatives, which do not use those that a custom operator registers.
+
+    `torch.compile` follows the custom operator instead.
+    """
 
     @staticmethod
     def forward(*inputs: Any) -> torch.Tensor:
@@ -151,11 +155,12 @@ def _computed(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[i
 _TRANSPOSED = {(0, 1, 2): False, (2, 1, 0): True}  # products of A and of its transpose with vectors
 
 
-def _is_native(u: torch.Tensor, v: torch.Tensor) -> bool:
-    """Whether native code multiplies these tensors: a single matrix, and any number of vectors."""
-    single = u.numel() == u.shape[-1] * u.shape[-2]
+def _is_native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> bool:
+    """Whether native code multiplies these tensors: a single matrix and any number of vectors."""
+    if terms.kind != "product" or terms.order not in _TRANSPOSED or {u.dtype, v.dtype} - _NATIVE:
+        return False
     here = u.device.type == "cpu" or (u.device.type == "cuda" and cuda_available())
-    return single and here and {u.dtype, v.dtype} <= _NATIVE and u.numel() > 0
+    return here and min(*terms.shape, len(terms.a)) > 0 and u.numel() == u.shape[-1] * u.shape[-2]
 
 
 def _native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:

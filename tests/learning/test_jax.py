@@ -1,0 +1,175 @@
+"""Gradients, transformations and compilation of diagonals in JAX."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from cases import raises
+from learned import EACH_SHAPE, SHAPES, inside, padded, random, scipys, x64  # noqa: F401
+
+import diagsparse as ds
+
+pytestmark = pytest.mark.usefixtures("x64")
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+check_grads = pytest.importorskip("jax.test_util").check_grads
+
+from diagsparse.jax import Diagonals, from_array  # noqa: E402
+
+
+def matrix(name, dtype="float64", seed=0):
+    """Return a matrix with zeros in the padding, for finite differences."""
+    offsets, shape = SHAPES[name]
+    return Diagonals(np.nan_to_num(padded(offsets, shape, dtype, seed)), offsets, shape)
+
+
+def vector(n, dtype="float64", seed=1):
+    return jnp.asarray(random(n, dtype=dtype, seed=seed))
+
+
+def apply(A, x):
+    return A @ x
+
+
+def from_left(A, x):
+    return x @ A
+
+
+@EACH_SHAPE
+def test_gradient_of_a_square(name):
+    """Of |A x - b|^2, in closed form; NaN in the padding reaches nothing."""
+    offsets, shape = SHAPES[name]
+    values = padded(offsets, shape)
+    S, x, b = scipys(values, offsets, shape), vector(shape[1]), vector(shape[0], seed=2)
+
+    def loss(A, x):
+        return jnp.sum((A @ x - b) ** 2)
+
+    value, (dA, dx) = jax.jit(jax.value_and_grad(loss, (0, 1)))(Diagonals(values, offsets, shape), x)
+    r = S @ x - b
+    columns = np.clip(np.arange(shape[0]) + np.array(offsets, int).reshape(-1, 1), 0, max(shape[1] - 1, 0))
+    expected = np.where(inside(offsets, shape), 2 * r * np.append(x, 0)[columns], 0)
+    assert isinstance(dA, Diagonals) and dA.offsets == offsets and dA.shape == shape
+    assert np.isclose(value, r @ r)
+    assert np.allclose(dA.values, expected, rtol=1e-12, atol=1e-12) and not np.any(dA.values[~inside(offsets, shape)])
+    assert np.allclose(dx, 2 * S.T @ r, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", ["wide", "tall", "no diagonals"])
+def test_derivatives_of_every_order(name, dtype):
+    A = matrix(name, dtype)
+    m, n = A.shape
+    check_grads(apply, (A, vector(n, dtype)), order=3)
+    check_grads(apply, (A, jnp.asarray(random(n, 2, dtype=dtype))), order=2)
+    check_grads(from_left, (A, jnp.asarray(random(2, m, dtype=dtype))), order=2)
+    check_grads(lambda A: (A.H, (A * 2 - A.conj() / 3).todense(), A.diagonal(0)), (A,), order=2)
+
+
+def test_derivatives_of_loops():
+    A = matrix("many")
+    m, n = A.shape
+    check_grads(jax.jit(apply), (A, vector(n)), order=2)
+    check_grads(jax.jit(from_left), (A, vector(m)), order=1)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_derivatives_of_products_of_matrices(dtype):
+    A, B = matrix("wide", dtype), matrix("tall", dtype)
+    check_grads(jax.jit(lambda A, B: A @ B), (A, B), order=2)
+    check_grads(lambda A: A @ A.T + A @ A.H, (A,), order=2)
+
+
+def test_real_matrix_times_complex_vector():
+    A, x = matrix("wide"), vector(9, "complex128")
+    check_grads(apply, (A, x), order=2)
+    dA = jax.grad(lambda A: jnp.sum(jnp.abs(A @ x) ** 2))(A)
+    assert dA.values.dtype == np.float64
+
+
+def test_single_precision():
+    A, x = matrix("band", "float32"), vector(6, "float32")
+    check_grads(apply, (A, x), order=2, atol=1e-2, rtol=1e-2)
+    assert jax.grad(lambda A: jnp.sum((A @ x) ** 2))(A).values.dtype == np.float32
+
+
+def test_vmap():
+    offsets, shape = SHAPES["wide"]
+    values, vectors = jnp.asarray(random(4, 3, 5)), jnp.asarray(random(4, 9, seed=1))
+    every = [Diagonals(v, offsets, shape) for v in values]
+    stacked = jax.tree.map(lambda *arrays: jnp.stack(arrays), *every)
+    close = partial(np.testing.assert_allclose, rtol=1e-13, atol=1e-13)
+    close(jax.vmap(apply, (None, 0))(every[0], vectors), [every[0] @ x for x in vectors])
+    close(jax.vmap(apply, (0, None))(stacked, vectors[0]), [A @ vectors[0] for A in every])
+    close(jax.vmap(apply)(stacked, vectors), [A @ x for A, x in zip(every, vectors, strict=True)])
+    close(jax.vmap(apply, (None, 1), 1)(every[0], vectors.T), np.stack([every[0] @ x for x in vectors], 1))
+    block = jnp.asarray(random(4, 9, 2))
+    close(jax.vmap(apply)(stacked, block), [A @ X for A, X in zip(every, block, strict=True)])
+    both = jax.vmap(jax.vmap(apply, (None, 0)), (0, None))(stacked, vectors)
+    close(both, [[A @ x for x in vectors] for A in every])
+    close(jax.vmap(lambda A: (A @ A.T).values)(stacked), [(A @ A.T).values for A in every])
+    with raises(ValueError, "(4, 3, 5)", "(3, 5)", "vmap"):
+        stacked @ vectors[0]
+
+
+def test_derivatives_under_vmap():
+    offsets, shape = SHAPES["wide"]
+    values, vectors = jnp.asarray(random(4, 3, 5)), jnp.asarray(random(4, 9, seed=1))
+
+    def product(v, x):
+        return Diagonals(v, offsets, shape) @ x
+
+    for axes in ((None, 0), (0, None), (0, 0)):
+        operands = [a if axis == 0 else a[0] for a, axis in zip((values, vectors), axes, strict=True)]
+        check_grads(jax.vmap(product, axes), operands, order=2)
+    gradient = jax.grad(lambda v, x: jnp.sum(product(v, x) ** 2))
+    each = jax.vmap(gradient, (None, 0))(values[0], vectors)
+    np.testing.assert_allclose(each, [gradient(values[0], x) for x in vectors], rtol=1e-12, atol=1e-13)
+
+
+def test_jacobian_and_hessian():
+    A = matrix("wide")
+    x = vector(9)
+    dense = np.asarray(A.todense())
+    for jacobian in (jax.jacfwd, jax.jacrev):
+        assert np.allclose(jacobian(lambda x: A @ x)(x), dense)
+        assert np.allclose(jacobian(lambda x: x @ A.T)(x), dense)
+    assert np.allclose(jax.hessian(lambda x: jnp.sum((A @ x) ** 2))(x), 2 * dense.T @ dense)
+
+
+def test_a_pytree():
+    A = matrix("band")
+    (leaf,), structure = jax.tree.flatten(A)
+    assert leaf is A.values and jax.tree.unflatten(structure, [leaf]).offsets == A.offsets
+    assert jax.tree.structure(A) == jax.tree.structure(2 * A) != jax.tree.structure(A.T)
+    assert jax.tree_util.tree_flatten_with_path(A)[0][0][0] == (jax.tree_util.GetAttrKey("values"),)
+    assert repr(jax.tree.map(lambda _: None, A)).startswith("Diagonals(6 x 6 NoneType")
+    step = jax.jit(lambda A, x: A - 0.1 * jax.grad(lambda A: jnp.sum((A @ x) ** 2))(A))
+    assert step(A, vector(6)).offsets == A.offsets
+    last, _ = jax.lax.scan(lambda x, _: (A @ x, None), vector(6), length=3)
+    assert np.allclose(last, A @ (A @ (A @ vector(6))))
+
+
+def test_traced_factors():
+    A = matrix("band")
+    assert np.allclose(jax.jit(lambda s: (s * A / (1 + s)).values)(2.0), A.values * 2 / 3)
+    assert np.isclose(jax.grad(lambda s: jnp.sum((s * A).values))(2.0), jnp.sum(A.values))
+
+
+def test_many_diagonals_compile_to_a_loop():
+    """The number of operations does not depend on that of diagonals."""
+    sizes = []
+    for count in (100, 400):
+        A = Diagonals(np.zeros((count, 500)), range(count), (500, 500))
+        sizes.append(len(jax.jit(apply).lower(A, jnp.zeros(500)).as_text().splitlines()))
+    assert sizes[0] == sizes[1] < 2000
+
+
+def test_matrices_of_diagsparse_in_traced_functions():
+    A, x = ds.array(ds.gallery.tridiagonal(6), "csr"), jnp.ones(6)
+    for function in (lambda x: A @ x, lambda x: x @ A, A.matvec, lambda x: A * x[0], lambda x: A + x):
+        with raises(TypeError, "jax.jit", "diagsparse.jax.from_array"):
+            jax.jit(function)(x)
+    assert np.allclose(jax.jit(lambda x: from_array(A) @ x)(x), A @ np.ones(6))
+    with raises(TypeError, "integers", "traced"):
+        jax.jit(lambda k: Diagonals(jnp.ones((1, 3)), [k], (3, 3)))(0)

@@ -7,6 +7,7 @@ which the gradient of such an array needs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial, reduce
 from operator import add
 from typing import Any
@@ -42,16 +43,31 @@ def evaluate(terms: Terms, u: Any, v: Any, summed: tuple[bool, ...] = ()) -> Any
 
 
 # ---- in XLA's operations ------------------------------------------------------------------------------------------
-@partial(jax.jit, static_argnames=("terms", "summed"))
-def _computed(u: jax.Array, v: jax.Array, *, terms: Terms, summed: tuple[bool, ...]) -> jax.Array:
+def _computed(
+    stored: Callable[[jax.Array], jax.Array], u: jax.Array, v: jax.Array, *, terms: Terms, summed: tuple[bool, ...]
+) -> jax.Array:
+    """Return the result; `stored` keeps XLA from computing an operand again for each term that reads it."""
     table, axes = terms.table, tuple(i for i, one in enumerate(summed) if one)
     if not len(table.lengths):
         return jnp.zeros(_result(u, v, terms, summed), u.dtype)
+    u, v = (stored(a) if len(table.lengths) > a.shape[-2] and terms.is_derivative else a for a in (u, v))
 
     def multiplied(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.sum(a * b, axis=axes, keepdims=True) if axes else a * b
 
     return (_unrolled if len(table.lengths) <= _UNROLLED else _looped)(table, u, v, multiplied)
+
+
+def _copied(a: jax.Array) -> jax.Array:
+    """Return a copy by a loop over two halves, which XLA stores on a CPU, where it ignores `optimization_barrier`."""
+    extent, size = a.shape[-1], -(-a.shape[-1] // 2)
+
+    def half(i: Any, copy: jax.Array) -> jax.Array:
+        start = jnp.minimum(i * size, extent - size)
+        part = lax.dynamic_slice_in_dim(a, start, size, a.ndim - 1)
+        return lax.dynamic_update_slice_in_dim(copy, part, start, a.ndim - 1)
+
+    return lax.fori_loop(0, 2, half, jnp.zeros_like(a))
 
 
 def _result(u: Any, v: Any, terms: Terms, summed: tuple[bool, ...]) -> tuple[int, ...]:
@@ -128,8 +144,15 @@ def _steps(table: Table) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]
 
 # ---- the primitive ------------------------------------------------------------------------------------------------
 _primitive = Primitive("diagonal_terms")
-_primitive.def_impl(_computed)
-mlir.register_lowering(_primitive, mlir.lower_fun(_computed, multiple_results=False))
+_on_cpu, _elsewhere = (partial(_computed, stored) for stored in (_copied, lax.optimization_barrier))
+mlir.register_lowering(_primitive, mlir.lower_fun(_elsewhere, multiple_results=False))
+mlir.register_lowering(_primitive, mlir.lower_fun(_on_cpu, multiple_results=False), platform="cpu")
+
+
+@_primitive.def_impl
+@partial(jax.jit, static_argnames=("terms", "summed"))
+def _called(u: jax.Array, v: jax.Array, *, terms: Terms, summed: tuple[bool, ...]) -> jax.Array:
+    return _primitive.bind(u, v, terms=terms, summed=summed)
 
 
 @_primitive.def_abstract_eval

@@ -67,6 +67,11 @@ class Terms:
         return replace(self, order=tuple(order))
 
     @property
+    def is_derivative(self) -> bool:
+        """Whether arrays were exchanged."""
+        return self.order != (0, 1, 2)
+
+    @property
     def table(self) -> Table:
         """The terms."""
         return _table_of(self)

@@ -177,13 +177,13 @@ def _native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 
 def _matrix(terms: Terms, values: torch.Tensor, backend: Backend) -> Any:
     """Return a native matrix that shares values. Its structure, in which kernels cache what they need, is kept."""
-    core, flat = backend.core, (1, values.numel())
+    core, size = backend.core, values.numel()
     array = owners.Torch.view(core, values, backend.index) if values.is_cuda else values.numpy()
     kept = _kept(terms.a, terms.shape, backend.name)
     if not kept:
         matrix = core.diagonal_matrix("dia", *terms.shape, list(terms.a), array, "", backend.index)
-        kept.append(matrix.with_members(array.reshape(flat)[:0]))
-    return core.member(kept[0].with_members(array.reshape(flat)), 0)
+        kept.append(matrix.with_members(array.reshape((size,))[:0].reshape((0, size))))
+    return core.member(kept[0].with_members(array.reshape((1, size))), 0)
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,8 @@ import diagsparse
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
+from public_names import MOCKED  # noqa: E402
+
 project = "diagsparse"
 author = "the diagsparse developers"
 release = version = diagsparse.__version__
@@ -29,6 +31,7 @@ highlight_language = "text"  # of drawings, which name no language
 
 myst_heading_anchors = 4  # as GitHub gives them
 autosummary_generate = False  # the entries stand on the pages of the reference
+autodoc_mock_imports = MOCKED
 autodoc_typehints = "none"  # the docstrings tell the types
 numpydoc_show_class_members = False
 numpydoc_validation_checks = {  # sections and their order, parameters in the order of the signature, whole sentences

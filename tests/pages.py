@@ -2,6 +2,7 @@
 
 import doctest
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ PAGES = {path.stem: path for path in sorted((ROOT / "docs" / "formats").glob("*.
 TEXTS = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 GPU_BLOCK = re.compile(r"^```python gpu\n.*?^```", re.M | re.S)  # an example that needs a GPU, with CuPy
+NAMED_BLOCK = re.compile(r"^```python (\w+)\n.*?^```", re.M | re.S)  # one that needs a GPU or a library
 
 NEEDED = {"distributed": "mpi4py.MPI", "other-solvers": "pyamg", "qutip": "qutip"}  # by the examples of a page
 
@@ -45,9 +47,11 @@ def without_fences(text):
     return "\n".join("" if line.lstrip().startswith("```") else line for line in text.splitlines()) + "\n"
 
 
-def without_gpu_blocks(text):
-    """Return Markdown with empty lines for the examples that need a GPU; lines keep their numbers."""
-    return GPU_BLOCK.sub(lambda block: re.sub(r"[^\n]", "", block[0]), text)
+def without_missing_libraries(text):
+    """Return Markdown with empty lines for examples that need a GPU or a missing library; lines keep their numbers."""
+    return NAMED_BLOCK.sub(
+        lambda block: re.sub(r"[^\n]", "", block[0]) if block[1] == "gpu" or not find_spec(block[1]) else block[0], text
+    )
 
 
 def blocks(text, *languages):

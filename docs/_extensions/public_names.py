@@ -5,6 +5,9 @@ import inspect
 import pkgutil
 import re
 import sys
+from importlib.util import find_spec
+
+from sphinx.ext.autodoc.mock import mock
 
 import diagsparse as ds
 from diagsparse._matrix.sparse_array import SparseArray
@@ -56,6 +59,13 @@ SUBJECTS = {  # what each module has whose functions every matrix binds
     "scipy_interface": "Conversions by name",
 }
 MODULES = [module.name for module in pkgutil.iter_modules(ds.__path__) if not module.name.startswith("_")]
+MOCKED = [name for name in ("jax", "torch") if find_spec(name) is None]  # large packages, which the site does not need
+
+
+def module_named(name):
+    """Return a public module."""
+    with mock(MOCKED):
+        return importlib.import_module(f"diagsparse.{name}")
 
 
 def home(name):
@@ -85,7 +95,7 @@ def is_format(name):
 
 def returned_by(names):
     """Return the classes of our own, of no public module, that functions of `ds` return: plans, factors, forecasts."""
-    public = [importlib.import_module(f"diagsparse.{name}") for name in MODULES]
+    public = [module_named(name) for name in MODULES]
     found = {}
     for thing in (getattr(ds, name) for name in names):
         annotation = getattr(thing, "__annotations__", {}).get("return")

@@ -4,12 +4,11 @@ A page asks for them in comments: ``<!-- names: GROUP -->``, ``<!-- every matrix
 ``<!-- commands -->``. The page of a format ends with its class.
 """
 
-import importlib
 import inspect
 import re
 
 from click.testing import CliRunner
-from public_names import SUBJECTS, home, is_format, members, names_of, returned_by, subjects
+from public_names import SUBJECTS, home, is_format, members, module_named, names_of, returned_by, subjects
 from sphinx import addnodes
 from sphinx.domains.python import ObjectEntry
 
@@ -71,7 +70,7 @@ def of_format(format):
 
 def of_module(match):
     """Return the entries of a module. One that a function of `ds` hides has no entry of its own, but its names have."""
-    module = importlib.import_module(f"diagsparse.{match[1]}")
+    module = module_named(match[1])
     if getattr(ds, match[1], module) is module:
         shown_already = ", ".join(name for name in ds.__all__ if home(name) == f"{match[1]}.{name}")
         return directives(f".. automodule:: {module.__name__}", "   :members:", f"   :exclude-members: {shown_already}")

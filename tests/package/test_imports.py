@@ -11,7 +11,7 @@ import diagsparse as ds
 pytestmark = pytest.mark.quick
 ROOT = Path(ds.__file__).parent
 FLOORS = ("_backends", "_arrays", "_show", "_matrix", "_products", "_formats", "_files")  # from the bottom
-REST = ("_advice", "_distributed", "_evolution", "_gallery", "_multigrid", "_qutip", "_solving", "_study")  # above them
+REST = ("_advice", "_distributed", "_evolution", "_gallery", "_learning", "_multigrid", "_qutip", "_solving", "_study")  # above them
 COMPILED = ("_core", "_cuda")
 MODULES = {
     ".".join(("diagsparse", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path
@@ -70,7 +70,8 @@ def test_imports_go_down(graph):
 
 def test_the_root_holds_what_a_user_imports():
     modules = {path.stem for path in ROOT.glob("*.py") if not path.stem.startswith("_")}
-    named = {"advice", "cli", "compare", "distributed", "gallery", "io", "measure", "plot", "qutip", "structure"}
+    named = {"advice", "cli", "compare", "distributed", "gallery", "io", "jax", "measure", "plot", "qutip", "structure"}
+    named |= {"torch"}
     assert modules == named
     assert {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"} == {*FLOORS, *REST}
     for folder in (*FLOORS, *REST):

@@ -13,7 +13,6 @@ from .diagonals import AnyDiagonals, applied_to, diagonals_of
 from .jax_terms import evaluate
 
 
-@jax.tree_util.register_pytree_with_keys_class
 class Diagonals(AnyDiagonals):
     """A matrix of diagonals in JAX: ``values[k, i] = A[i, i + offsets[k]]``.
 
@@ -54,11 +53,11 @@ class Diagonals(AnyDiagonals):
     >>> import jax, jax.numpy as jnp
     >>> from diagsparse.jax import Diagonals
     >>> A = Diagonals([[1.0, 2, 3], [4, 5, 0]], (0, 1), shape=(3, 3))
-    >>> A @ jnp.ones(3)
-    Array([5., 7., 3.], dtype=float32)
-    >>> jax.grad(lambda A: (A @ jnp.arange(3.0)).sum())(A).values
-    Array([[0., 1., 2.],
-           [1., 2., 0.]], dtype=float32)
+    >>> print(A @ jnp.ones(3))
+    [5. 7. 3.]
+    >>> print(jax.grad(lambda A: (A @ jnp.arange(3.0)).sum())(A).values)
+    [[0. 1. 2.]
+     [1. 2. 0.]]
     """
 
     # ---- a pytree, whose leaf may be anything that JAX puts there ------------------------------------------------
@@ -104,6 +103,9 @@ class Diagonals(AnyDiagonals):
         return self._with(self.values.astype(dtype))
 
 
+jax.tree_util.register_pytree_with_keys_class(Diagonals)
+
+
 def from_array(A: Any, dtype: Any = None) -> Diagonals:
     """Return a matrix of diagsparse, SciPy or CuPy as `Diagonals`, with a copy of its diagonals.
 
@@ -130,7 +132,7 @@ def from_array(A: Any, dtype: Any = None) -> Diagonals:
     --------
     >>> import diagsparse as ds
     >>> from diagsparse.jax import from_array
-    >>> from_array(ds.gallery.tridiagonal(1000))
+    >>> from_array(ds.gallery.tridiagonal(1000), dtype="float32")
     Diagonals(1000 x 1000 float32, offsets=(-1, 0, 1))
     """
     values, offsets, shape = diagonals_of(A)

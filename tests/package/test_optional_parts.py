@@ -43,18 +43,21 @@ def test_unknown_devices(format):
 def test_import_without_optional_modules():
     out = python("""
     import sys
-    sys.modules["diagsparse._cuda"] = sys.modules["qutip"] = None  # importing them raises
+    for name in ("diagsparse._cuda", "qutip", "jax", "torch"):
+        sys.modules[name] = None  # importing it raises
     import diagsparse as ds
     A = ds.hm_array(ds.gallery.tridiagonal(5))
     print(A @ [1.0, 1, 1, 1, 1], ds.cuda_available())
-    try:
-        import diagsparse.qutip
-    except ImportError as error:
-        print(error.name, error)
+    for name in ("qutip", "jax", "torch"):
+        try:
+            __import__(f"diagsparse.{name}")
+        except ImportError as error:
+            print(error.name, error)
     """)
-    product, error = out.split("\n", 1)
+    product, *errors = out.splitlines()
     assert product == "[1. 0. 0. 0. 1.] False"
-    assert error.startswith("qutip diagsparse.qutip needs QuTiP 5.3") and 'pip install "diagsparse[qutip]"' in error
+    for error, name, needed in zip(errors, ("qutip", "jax", "torch"), ("QuTiP 5.3", "JAX", "PyTorch"), strict=True):
+        assert error.startswith(f"{name} diagsparse.{name} needs {needed} (") and f'"diagsparse[{name}]"' in error
 
 
 @pytest.mark.quick
@@ -62,7 +65,7 @@ def test_neither_import_nor_use_on_the_cpu_loads_optional_modules():
     out = python("""
     import sys, diagsparse as ds
     names = ("diagsparse._cuda", "cupy", "torch", "matplotlib", "rich", "click", "fast_matrix_market", "sparse_dot_mkl",
-             "qutip")
+             "qutip", "jax")
     print([name for name in names if name in sys.modules])
     A = ds.hm_array(ds.gallery.tridiagonal(5))
     B = (A @ A.T + A).to("cpu") * 2

@@ -205,7 +205,7 @@ def owner_of(x: Any) -> type[AnyLibrary] | None:
         return CuPy
     if isinstance(x, getattr(modules.get("torch"), "Tensor", ())):
         return Torch if cast(Any, x).is_cuda else None
-    if "jax" in modules and isinstance(x, modules["jax"].core.Tracer):
+    if isinstance(x, getattr(getattr(modules.get("jax"), "core", None), "Tracer", ())):
         raise TypeError(
             "got an array that JAX traces (jax.jit, grad, vmap, ...), which only its own operations can use; convert the "
             "matrix: diagsparse.jax.from_array(A)"

@@ -7,7 +7,7 @@ import diagsparse
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
-from public_names import MOCKED  # noqa: E402
+from public_names import MOCKED
 
 project = "diagsparse"
 author = "the diagsparse developers"

@@ -1,7 +1,7 @@
 """Matrices of diagonals in JAX, with gradients.
 
 `from_array` converts a matrix to `Diagonals`, a pytree that can be used in functions under `jax.jit`, `jax.grad`,
-`jax.vmap` and their combinations. It requires the extra ``jax``.
+`jax.vmap` and their combinations. The module requires the extra ``jax``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Matrices of diagonals in PyTorch, with gradients.
 
-`from_array` converts a matrix to `Diagonals`, whose values are a tensor, and `matvec` multiplies values and vectors. Both
-pass on gradients of any order. It requires the extra ``torch``.
+`from_array` converts a matrix to `Diagonals`, whose values are a tensor, and `matvec` multiplies values and vectors.
+Both pass gradients on, of any order. The module requires the extra ``torch``.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ def inside(offsets, shape):
 
 def padded(offsets, shape, dtype="float64", seed=0):
     """Return random values, with NaN outside of the matrix."""
-    return np.where(inside(offsets, shape), random(len(offsets), shape[0], dtype=dtype, seed=seed), np.nan).astype(dtype)
+    return np.where(inside(offsets, shape), random(len(offsets), shape[0], dtype=dtype, seed=seed), np.nan).astype(
+        dtype
+    )
 
 
 def scipys(values, offsets, shape):

@@ -28,7 +28,9 @@ def pair(library, name, dtype="float64", seed=0, shape=None):
     """Return a matrix of the library, and the same of SciPy."""
     offsets, own = SHAPES[name]
     values = padded(offsets, shape or own, dtype, seed)
-    return load(library).Diagonals(array_of(library, values), offsets, shape or own), scipys(values, offsets, shape or own)
+    return load(library).Diagonals(array_of(library, values), offsets, shape or own), scipys(
+        values, offsets, shape or own
+    )
 
 
 def close(given, expected, terms=1):

@@ -16,7 +16,6 @@ check_grads = pytest.importorskip("jax.test_util").check_grads
 
 from diagsparse.jax import Diagonals, from_array  # noqa: E402
 
-
 KINDS = [("wide", "float64"), ("tall", "complex128"), ("wide", "complex128"), ("tall", "float64")]
 
 

@@ -11,7 +11,17 @@ import diagsparse as ds
 pytestmark = pytest.mark.quick
 ROOT = Path(ds.__file__).parent
 FLOORS = ("_backends", "_arrays", "_show", "_matrix", "_products", "_formats", "_files")  # from the bottom
-REST = ("_advice", "_distributed", "_evolution", "_gallery", "_learning", "_multigrid", "_qutip", "_solving", "_study")  # above them
+REST = (
+    "_advice",
+    "_distributed",
+    "_evolution",
+    "_gallery",
+    "_learning",
+    "_multigrid",
+    "_qutip",
+    "_solving",
+    "_study",
+)  # above them
 COMPILED = ("_core", "_cuda")
 MODULES = {
     ".".join(("diagsparse", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__"): path

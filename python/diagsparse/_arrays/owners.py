@@ -207,8 +207,8 @@ def owner_of(x: Any) -> type[AnyLibrary] | None:
         return Torch if cast(Any, x).is_cuda else None
     if isinstance(x, getattr(getattr(modules.get("jax"), "core", None), "Tracer", ())):
         raise TypeError(
-            "got an array that JAX traces (jax.jit, grad, vmap, ...), which only its own operations can use; convert the "
-            "matrix: diagsparse.jax.from_array(A)"
+            "got an array that JAX traces (jax.jit, grad, vmap, ...), which only its own operations can use; convert "
+            "the matrix: diagsparse.jax.from_array(A)"
         )
     if hasattr(type(x), "__dlpack_device__"):
         if x.__dlpack_device__()[0] not in _CUDA:

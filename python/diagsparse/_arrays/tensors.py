@@ -36,7 +36,9 @@ def product(multiply: Callable[[Any, bool], Any], x: Any, out: Any) -> Any:
     if out is None:
         return _differentiable().apply(x, multiply, False)
     if x.requires_grad and sys.modules["torch"].is_grad_enabled():
-        raise TypeError("matvec: x requires a gradient, which is not passed on with out=; leave out= away, or x.detach()")
+        raise TypeError(
+            "matvec: x requires a gradient, which is not passed on with out=; leave out= away, or x.detach()"
+        )
     return multiply(_readable(x), False)
 
 

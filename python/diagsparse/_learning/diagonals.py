@@ -53,7 +53,7 @@ class AnyDiagonals(ABC):
 
     @staticmethod
     @abstractmethod
-    def _evaluate(some: Terms, u: Any, v: Any) -> Any:
+    def _evaluate(terms: Terms, u: Any, v: Any) -> Any:
         """Return the result of a list of terms, for arrays of shape ``(*batch, rows, elements)``."""
 
     @staticmethod
@@ -163,7 +163,9 @@ class AnyDiagonals(ABC):
         if not isinstance(other, type(self)):
             return NotImplemented
         if self.shape != other.shape:
-            raise ValueError(f"sum: A is {self.shape[0]} x {self.shape[1]}, but B is {other.shape[0]} x {other.shape[1]}")
+            raise ValueError(
+                f"sum: A is {self.shape[0]} x {self.shape[1]}, but B is {other.shape[0]} x {other.shape[1]}"
+            )
         offsets = layout.union(self.offsets, other.offsets)
         return self._of(how(self._on(offsets), other._on(offsets)), offsets, self.shape)
 
@@ -187,8 +189,11 @@ class AnyDiagonals(ABC):
         return self._with(self.values / self._scalar(divisor))
 
     def _scalar(self, factor: Any) -> Any:
-        if isinstance(factor, AnyDiagonals) or is_sparse(factor) or getattr(factor, "ndim", np.ndim(factor)):
-            raise TypeError(f"got {type(factor).__name__} as a factor, expected a scalar; A @ B is the product of matrices")
+        dimensions = factor.ndim if hasattr(factor, "ndim") else np.ndim(factor)
+        if dimensions or is_sparse(factor):
+            raise TypeError(
+                f"got {type(factor).__name__} as a factor, expected a scalar; A @ B is the product of matrices"
+            )
         return factor
 
     # ---- conversions ---------------------------------------------------------------------------------------------

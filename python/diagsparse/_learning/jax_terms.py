@@ -174,7 +174,8 @@ ad.defbilinear(_primitive, partial(_cotangent, 1), partial(_cotangent, 2))
 
 def _batched(arrays: Any, axes: Any, *, terms: Terms, summed: tuple[bool, ...]) -> tuple[jax.Array, int]:
     u, v = (
-        jnp.expand_dims(a, 0) if axis is None else jnp.moveaxis(a, axis, 0) for a, axis in zip(arrays, axes, strict=True)
+        jnp.expand_dims(a, 0) if axis is None else jnp.moveaxis(a, axis, 0)
+        for a, axis in zip(arrays, axes, strict=True)
     )
     return _primitive.bind(u, v, terms=terms, summed=(False, *summed)), 0
 

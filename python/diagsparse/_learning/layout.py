@@ -26,7 +26,9 @@ def checked_offsets(offsets: Iterable[Any], shape: tuple[int, int], who: str) ->
     try:
         found = tuple(map(index, offsets))
     except TypeError:
-        raise TypeError(f"{who}: offsets {offsets!r}: expected integers that are known when a function is traced") from None
+        raise TypeError(
+            f"{who}: offsets {offsets!r}: expected integers that are known when a function is traced"
+        ) from None
     m, n = shape
     if repeated := sorted({k for k in found if found.count(k) > 1}) if len(set(found)) < len(found) else ():
         raise ValueError(f"{who}: offsets {list(found)} repeat {repeated[0]}; each diagonal may be given once")

@@ -1,7 +1,7 @@
 """Products with diagonals as lists of terms, and the lists of their derivatives.
 
-Each operation is a list of terms, each of which multiplies contiguous elements of a row of u by those of a row of v, and
-adds the products to those of a row of the result, for i = 0, ..., length - 1::
+Each operation is a list of terms. A term multiplies contiguous elements of a row of u by those of a row of v, and adds
+the products to those of a row of the result, for i = 0, ..., length - 1::
 
     result[r0, s0 + i] += u[r1, s1 + i] * v[r2, s2 + i]
 

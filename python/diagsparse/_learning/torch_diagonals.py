@@ -14,12 +14,12 @@ from .terms import Terms
 from .torch_terms import evaluate
 
 
-def _product(some: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+def _product(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """Return the result of a list of terms for tensors in any precision, on one device."""
     if u.device != v.device:
         raise ValueError(f"matmul: A is on {u.device}, the other operand on {v.device}; move one of them")
     common = torch.promote_types(u.dtype, v.dtype)
-    return evaluate(some, _widened(u, common), _widened(v, common))
+    return evaluate(terms, _widened(u, common), _widened(v, common))
 
 
 def _widened(t: torch.Tensor, common: torch.dtype) -> torch.Tensor:
@@ -56,8 +56,8 @@ class Diagonals(AnyDiagonals):
 
     Notes
     -----
-    ``A @ x`` runs on the kernels of diagsparse, on the device of the values and in PyTorch's current stream, and so does
-    the gradient of x. The gradient of the values costs as much as a product and writes as many bytes as A has.
+    ``A @ x`` and the gradient of x run on the kernels of diagsparse, on the device of the values and in PyTorch's
+    current stream. The gradient of the values writes as many bytes as A has.
 
     Examples
     --------

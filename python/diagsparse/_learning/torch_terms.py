@@ -152,7 +152,7 @@ def _computed(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[i
 
 
 # ---- in native code -----------------------------------------------------------------------------------------------
-_TRANSPOSED = {(0, 1, 2): False, (2, 1, 0): True}  # products of A and of its transpose with vectors
+_TRANSPOSED: dict[tuple[int, ...], bool] = {(0, 1, 2): False, (2, 1, 0): True}  # whether y = A.T x, of the products
 
 
 def _is_native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> bool:

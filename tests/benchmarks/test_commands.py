@@ -28,6 +28,7 @@ WORDS = {
     "small-work": ["one thread", "two minutes"],
     "against-blas": ["np.dot", "threadpoolctl", "1.1 times"],
     "block-sizes": ["4 x 4, 8 x 8 and 16 x 16", "Nothing is timed"],
+    "gradients": ["3, 11 and 41 diagonals", "diagsparse.jax", "a minute"],
     "scaling": ["one process for each core", "mpiexec"],
 }
 

@@ -30,7 +30,7 @@ from ..timed_columns import Columns
 COUNTS = (3, 11, 41)
 LIBRARIES = {"jax": "JAX", "torch": "PyTorch"}
 COLUMNS = Columns(ours=("diagsparse",), endings={" A x": "A x", " gradients": "gradients"})
-_CALLS = 10  #: between two waits for the device
+_CALLS = 5  #: between two waits for the device
 
 Calls = dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]  #: column: a call, and how to wait for its result
 
@@ -44,7 +44,7 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     for count in COUNTS:
         for dtype in ("float64", "float32"):
             order = 1000 if quick else 10**6
-            yield f"band of {count}, {dtype}", partial(_run, order, count, dtype, 2 if quick else 9)
+            yield f"band of {count}, {dtype}", partial(_run, order, count, dtype, 2 if quick else 5)
 
 
 def _run(order: int, count: int, dtype: str, samples: int, where: Backend) -> Row:

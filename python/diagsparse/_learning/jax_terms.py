@@ -55,6 +55,8 @@ def _computed(
     def multiplied(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.sum(a * b, axis=axes, keepdims=True) if axes else a * b
 
+    if len(table.lengths) == table.shapes[0][0]:
+        return _gathered(table, u, v, multiplied)
     return (_unrolled if len(table.lengths) <= _UNROLLED else _looped)(table, u, v, multiplied)
 
 
@@ -74,6 +76,29 @@ def _result(u: Any, v: Any, terms: Terms, summed: tuple[bool, ...]) -> tuple[int
     """Return the shape of the result."""
     batch = jnp.broadcast_shapes(u.shape[:-2], v.shape[:-2])
     return *(1 if one else extent for one, extent in zip(summed, batch, strict=True)), *terms.table.shapes[0]
+
+
+def _gathered(table: Table, u: jax.Array, v: jax.Array, multiplied: Any) -> jax.Array:
+    """Return a result whose rows have one term each, from slices that are gathered."""
+    extent = table.shapes[0][1]
+    first, shifts = table.starts[:, :1], table.starts[:, 1:] - table.starts[:, :1]
+    u, v = (_slices(a, table.rows[:, i + 1], shifts[:, i], extent) for i, a in enumerate((u, v)))
+    i = lax.iota(np.int32, extent)
+    return jnp.where((i >= first) & (i < first + table.lengths[:, None]), multiplied(u, v), 0)
+
+
+def _slices(a: jax.Array, rows: np.ndarray, starts: np.ndarray, extent: int) -> jax.Array:
+    """Return ``a[row, start : start + extent]`` for several rows and starts, with zeros outside of a."""
+    if a.shape[-1] == extent and not starts.any() and (a.shape[-2] == 1 or np.array_equal(rows, range(a.shape[-2]))):
+        return a
+    left, right = max(0, -starts.min()), max(0, starts.max() + extent - a.shape[-1])
+    padded = jnp.pad(a, [(0, 0)] * (a.ndim - 1) + [(left, right)])
+
+    def one(row: Any, start: Any) -> jax.Array:
+        corner = [np.int32(0)] * (a.ndim - 2) + [row, start]
+        return lax.dynamic_slice(padded, corner, (*a.shape[:-2], 1, extent))[..., 0, :]
+
+    return jax.vmap(one, out_axes=-2)(*(array.astype(np.int32) for array in (rows, starts + left)))
 
 
 def _unrolled(table: Table, u: jax.Array, v: jax.Array, multiplied: Any) -> jax.Array:

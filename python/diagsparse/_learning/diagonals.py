@@ -198,14 +198,13 @@ class AnyDiagonals(ABC):
 
     # ---- conversions ---------------------------------------------------------------------------------------------
     def diagonal(self, k: int = 0) -> Any:
-        """Return the elements of a diagonal, at its true length; zeros if it is not stored.
+        """Return the elements of a diagonal, at its true length: zeros if it is not stored, none outside of the matrix.
 
         Parameters
         ----------
         k : int
             The offset.
         """
-        (k,) = layout.checked_offsets([k], self.shape, "diagonal")
         first, end = layout.rows_of(k, self.shape)
         if k not in self.offsets:
             return self._constant((end - first,), 0)

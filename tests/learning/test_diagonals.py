@@ -110,9 +110,20 @@ def test_elements_and_conversions(library, name):
     assert again.offsets == A.offsets and again.shape == A.shape
     assert np.isfinite(np.asarray(again.values)).all(), "zeros outside of the matrix"
     close(again, S)
-    if len(A.offsets):
+    if len(A.offsets) and B.device == "cpu":
         B.values[...] = 7
         close(again, S)
+
+
+@pytest.mark.gpu
+def test_matrices_on_a_gpu(library):
+    S = ds.gallery.banded(9, 2, 1, seed=0)
+    for format in ("dia", "hm", "csr"):
+        A = load(library).from_array(ds.array(S, format, device="cuda"))
+        B = A.to_array()
+        assert B.device == "cuda:0" and np.array_equal(B.toarray(), S.toarray())
+        B *= 2
+        assert np.array_equal(A.to_array().toarray(), S.toarray()), "a copy"
 
 
 def test_matrices_of_all_kinds(library):

@@ -34,8 +34,15 @@ def evaluate(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[bo
         Whether the result is summed over each batch dimension; by default over none.
     """
     flags = [int(one) for one in summed] or [0] * (u.ndim - 2)
-    operator = _multiplied if torch.compiler.is_compiling() else _Differentiable.apply
+    operator = _Differentiable.apply if _is_transformed() else _multiplied
     return operator(u, v, terms.kind, *map(list, (terms.a, terms.b, terms.shape, terms.order)), flags)
+
+
+def _is_transformed() -> bool:
+    """Whether `torch.func` transforms the call, or derivatives are taken in forward mode."""
+    if torch.compiler.is_compiling():
+        return False
+    return torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0
 
 
 # ---- the operator -------------------------------------------------------------------------------------------------
@@ -106,7 +113,7 @@ _multiplied.register_autograd(_gradients, setup_context=_save)
 class _Differentiable(torch.autograd.Function):
     """The operator for `torch.func` and forward derivatives, which do not use those that a custom operator registers.
 
-    `torch.compile` follows the custom operator instead.
+    Calling it takes longer than calling the operator.
     """
 
     @staticmethod

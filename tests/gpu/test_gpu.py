@@ -90,7 +90,7 @@ def test_tensors_that_pytorch_cannot_export():
     x = libraries.make("torch", random(9, "complex64"))
     assert torch.equal(A @ x.conj(), A @ x.conj().resolve_conj())
     with raises(TypeError, "gradient", "detach()"):
-        A @ x.requires_grad_()
+        A.matvec(x.requires_grad_(), out=torch.empty_like(x))
     with torch.no_grad():
         assert (A @ x).is_cuda
     with raises(TypeError, "bool"):
@@ -98,7 +98,7 @@ def test_tensors_that_pytorch_cannot_export():
     load("ml_dtypes")
     half = torch.ones(9, dtype=torch.bfloat16, device="cuda")
     assert torch.equal(A @ half, A @ half.float())
-    assert isinstance(A @ torch.ones(9), np.ndarray), "a tensor on the host counts as NumPy's"
+    assert (A @ torch.ones(9)).device.type == "cpu"
 
 
 def test_jax_arrays_are_immutable():

@@ -2,6 +2,7 @@
 // member, all threads work together. No sum depends on that, so the result is bitwise the same as member by member.
 #include "core/batch.hpp"
 
+#include "core/sampled.hpp"
 #include "cpu/parallel.hpp"
 
 namespace diagsparse {
@@ -47,6 +48,18 @@ void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alp
       advance(right, of_b);
       advance(result, of_c);
     }
+  });
+}
+
+void batch_sampled_product(const Dense& x, const Dense& y, int64 columns, Matrix& c) {
+  const SampledKernel run = sampled_kernel(c.format, c.dtype);
+  const auto block = [&](const Dense& rows, int64 i, int64 height) {
+    return Dense{member(rows, i).data, rows.dtype, height, columns, columns, 1};
+  };
+  const int64 stride = member_stride(c);
+  by_members(c.values.shape.rows, c.structure->stored() * std::max<int64>(1, columns), [&](int64 first, int64 last) {
+    Matrix one = member(c, first);
+    for (int64 i = first; i < last; ++i, advance(one, stride)) run(block(x, i, c.rows), block(y, i, c.cols), one);
   });
 }
 

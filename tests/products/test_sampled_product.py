@@ -71,14 +71,14 @@ def test_large_matrices(device, format):
         A = ours(name, format, "float64", device)
         ones = A.copy()
         ones.values = 1
-        rows, columns = (to_host(i) for i in ones.tocsr().to("cpu").to_scipy("csr").nonzero())
+        rows, cols = (to_host(i) for i in ones.tocsr().to("cpu").to_scipy("csr").nonzero())
         for width, orders in ((None, "CC"), (4, "CC"), (4, "FF"), (4, "CF")):
             x, y = operands(A.shape, width, "float64", name, orders)
             C = sampled(A, x, y, device).tocsr().to("cpu").to_scipy("csr")
-            got = np.asarray(C[rows, columns]).ravel()
+            got = np.asarray(C[rows, cols]).ravel()
             left, right = columns(x), columns(y)
-            ref = (left[rows] * right[columns]).sum(axis=1)
-            assert_within(got, ref, (abs(left[rows]) * abs(right[columns])).sum(axis=1), left.shape[1], name)
+            ref = (left[rows] * right[cols]).sum(axis=1)
+            assert_within(got, ref, (abs(left[rows]) * abs(right[cols])).sum(axis=1), left.shape[1], name)
 
 
 @EACH_FORMAT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -16,6 +18,8 @@ from .._matrix.operands import check_same_device, require_sparse
 from .._matrix.registry import FORMATS, formats
 from .._matrix.sparse_array import SparseArray
 from .._show import display
+from . import batch_vectors
+from .batch import Batch
 
 _WHO = "sampled_product"
 M = TypeVar("M", bound=Any)
@@ -30,9 +34,10 @@ def sampled_product(pattern: M, X: Any, Y: Any, /, *, out: M | None = None, stre
 
     Parameters
     ----------
-    pattern : sparse matrix, shape (m, n)
+    pattern : sparse matrix, shape (m, n), or batch
         In dia, hm, cdm, csr, csc, mdia or bmsparse, also a view; or a matrix of SciPy or CuPy. Only its structure
-        matters, including explicit zeros. Its values and its dtype do not.
+        matters, including explicit zeros. Its values and its dtype do not. For a batch, the result is the batch of the
+        products for each member, and X and Y have the shapes of vectors and blocks that a batch multiplies.
     X : array_like, shape (m,) or (m, p)
         A row for each row of `pattern`. As in `SparseArray.matvec` it may be an array of CuPy, PyTorch or JAX on the
         GPU of `pattern`.
@@ -84,17 +89,29 @@ def sampled_product(pattern: M, X: Any, Y: Any, /, *, out: M | None = None, stre
            [ 10.,  20.,  30.],
            [  0., 200., 300.]])
     """
+    if isinstance(pattern, Batch):
+        return cast(M, _of_members(pattern, X, Y, out, stream))
     a = _in_full(_checked_pattern(pattern))
     dtype = _checked_operands(a.shape, X, Y)
-    with device_dense.in_stream(_leader(X, Y), a._backend.index, stream) if a._backend is not CPU else streams.on(
-        CPU, stream, _WHO
-    ):
+    with _in_stream(a._backend, X, Y, stream):
         result = _new(a, dtype) if out is None else _checked_out(a, out, dtype)
         x, y = (_operand(a, v, dtype, name) for v, name in ((X, "X"), (Y, "Y")))
         a._core.sampled_product(*((y, x) if a._op & TRANSPOSED else (x, y)), result._matrix)
-        for owner in {owners.owner_of(X), owners.owner_of(Y)} - {None}:
-            cast(Any, owner).finish(a._backend)
-    return cast(M, result if out is None else out)
+    return cast(M, result)
+
+
+@contextmanager
+def _in_stream(backend: Backend, X: Any, Y: Any, stream: Any) -> Iterator[None]:
+    """Work in the user's stream, or in the current one of the libraries of X and Y; these may reuse memory then."""
+    if backend is CPU:
+        streams.on(CPU, stream, _WHO)  # raises for a stream
+        yield
+        return
+    found = [owner for owner in map(owners.owner_of, (X, Y)) if owner is not None]
+    with device_dense.in_stream(found[0] if found else None, backend.index, stream):
+        yield
+        for owner in found:
+            owner.finish(backend)
 
 
 def _checked_pattern(pattern: Any) -> SparseArray:
@@ -128,15 +145,9 @@ def _shape(x: Any) -> tuple[int, ...]:
     return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
 
 
-def _leader(X: Any, Y: Any) -> Any:
-    """Return the library whose current stream is used."""
-    return owners.owner_of(X) or owners.owner_of(Y)
-
-
 def _new(a: SparseArray, dtype: np.dtype) -> SparseArray:
-    values = a._matrix.values
-    what = f"{_WHO}: the values of {display.operand(a)}"
-    memory.require_free(values.size * dtype.itemsize, what, a._backend)
+    nbytes = a._matrix.values.size * dtype.itemsize
+    memory.require_free(nbytes, f"{_WHO}: the values of {display.operand(a)}", a._backend)
     return a._wrap(a._core.sampled_result(a._matrix, dtype.name), a._op & TRANSPOSED)
 
 
@@ -154,14 +165,65 @@ def _checked_out(a: SparseArray, out: Any, dtype: np.dtype) -> SparseArray:
 
 def _operand(a: SparseArray, x: Any, dtype: np.dtype, name: str) -> Any:
     """Return X or Y in a layout that the kernels of the format read."""
-    backend: Backend = a._backend
-    by_diagonals = a._format.family == "diagonals"
+    array, unit = _converted(a._backend, x, dtype, name)
+    if unit(array, array.ndim - 1) or (a._format.family == "diagonals" and unit(array, 0)):
+        return array
+    return host_dense.gather(array, 1) if a._backend is CPU else device_dense.gather(a._core, array, 1)
+
+
+def _converted(backend: Backend, x: Any, dtype: np.dtype, name: str) -> tuple[Any, Callable[[Any, int], bool]]:
+    """Return X or Y as an array of this dtype on a device, and the test of its layout."""
     if backend is not CPU:
-        given: Any = owners.as_device_array(x, dtype, backend, _WHO, name)
-        unit: Any = device_dense.has_unit_stride
-        fits = unit(given, given.ndim - 1) or (by_diagonals and unit(given, 0))
-        return given if fits else device_dense.gather(backend.core, given, 1)
+        return owners.as_device_array(x, dtype, backend, _WHO, name), device_dense.has_unit_stride
     owners.refuse_gpu_array(x, CPU, _WHO, name)
-    array = host_dense.as_numpy(x, _WHO).astype(dtype, copy=False)
-    unit = host_dense.has_unit_stride
-    return array if unit(array, array.ndim - 1) or (by_diagonals and unit(array, 0)) else host_dense.gather(array, 1)
+    return host_dense.as_numpy(x, _WHO).astype(dtype, copy=False), host_dense.has_unit_stride
+
+
+# ---- batches ------------------------------------------------------------------------------------------------------
+def _of_members(batch: Any, X: Any, Y: Any, out: Any, stream: Any) -> Any:
+    """Return the batch of sampled products of the members."""
+    backend, core, everything = batch._backend, batch._core, batch._all
+    given = [x if hasattr(x, "shape") else np.asarray(x) for x in (X, Y)]
+    (x, columns), (y, others) = (
+        batch_vectors.in_rows(batch, n, v, _WHO, name) for n, v, name in zip(batch.shape, given, "XY", strict=True)
+    )
+    if columns != others:
+        raise ValueError(f"{_WHO}: X has shape {tuple(given[0].shape)}, Y {tuple(given[1].shape)}: another number of columns")
+    dtype = product_dtypes(owners.dtype_of(x), owners.dtype_of(y))[1]
+    with _in_stream(backend, x, y, stream):
+        result = batch._like_this(_new(everything, dtype)) if out is None else _checked_batch(batch, out, dtype)
+        rows = [_rows(batch, v, dtype, name) for v, name in ((x, "X"), (y, "Y"))]
+        if batch._interleaved:
+            core.sampled_product(*rows, result._all._matrix)
+        elif columns == 0:
+            result._all._matrix.values.fill(0)
+        else:
+            core.batch_sampled_product(*rows, columns or 1, result._all._matrix)
+    return result
+
+
+def _rows(batch: Any, x: Any, dtype: np.dtype, name: str) -> Any:
+    """Return X or Y with a row for each member; if the members are interleaved, as one vector."""
+    backend, count = batch._backend, batch.count
+    array, unit = _converted(backend, x, dtype, name)
+    if not unit(array, array.ndim - 1):
+        array = np.array(array, order="C") if backend is CPU else device_dense.gather(backend.core, array, 1)
+    if array.ndim == 1:
+        length, step = len(array), array.itemsize
+        shape, strides = ((length, count), (step, 0)) if batch._interleaved else ((count, length), (0, step))
+        if backend is CPU:
+            array = np.lib.stride_tricks.as_strided(array, shape, strides, writeable=False)
+        else:
+            array = owners.strided(backend.core, array, shape, strides)
+    if not batch._interleaved:
+        return array
+    return np.ascontiguousarray(array).ravel() if backend is CPU else owners.contiguous(array, dtype).ravel()
+
+
+def _checked_batch(batch: Any, out: Any, dtype: np.dtype) -> Any:
+    if type(out) is not type(batch):
+        raise TypeError(f"{_WHO}: out is {type(out).__name__}, expected a {type(batch).__name__}")
+    if out.count != batch.count:
+        raise ValueError(f"{_WHO}: out is {out!r}, expected {batch.count} members")
+    _checked_out(batch._all, out._all, dtype)
+    return out

@@ -37,9 +37,15 @@ SampledKernel sampled_kernel(const std::string& format, DType dtype) {
 }
 
 Matrix sampled_result(const Matrix& pattern, DType dtype) {
-  Matrix result{pattern.structure, Array::empty(dtype, pattern.structure->values_shape)};
-  result.structure->clear_padding(result.values);
-  return result;
+  const Structure& structure = *pattern.structure;
+  const Shape shape = pattern.values.shape;
+  if (shape == structure.values_shape) {
+    Matrix result{pattern.structure, Array::empty(dtype, shape)};
+    structure.clear_padding(result.values);
+    return result;
+  }
+  const bool padded = structure.stored() != structure.values_shape.size();
+  return {pattern.structure, padded ? Array::zeros(dtype, shape) : Array::empty(dtype, shape)};
 }
 
 void sampled_product(const Dense& x, const Dense& y, Matrix& c) {

@@ -27,7 +27,7 @@ struct RegisterSampled {
 // The kernel for matrices of this format and type; std::invalid_argument if there is none.
 SampledKernel sampled_kernel(const std::string& format, DType dtype);
 
-// A matrix with the structure of `pattern`. Values that no kernel writes are 0, the others are not initialized.
+// A matrix or batch with the structure of `pattern`. Values that no kernel writes are 0, others are not initialized.
 Matrix sampled_result(const Matrix& pattern, DType dtype);
 // Throws std::invalid_argument, with nothing written, if the operands do not fit or share memory with C.
 void sampled_product(const Dense& x, const Dense& y, Matrix& c);

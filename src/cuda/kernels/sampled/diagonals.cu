@@ -243,12 +243,10 @@ const RegisterSampled dia("dia", 0, kernels_of_diagonals), hm("hm", 0, kernels_o
 namespace diagsparse {
 
 void batch_sampled_product(const Dense& x, const Dense& y, int64 columns, Matrix& c) {
-  const auto block = [&](const Dense& rows, int64 height) {
-    return Dense{rows.data, rows.dtype, height, columns, columns, 1};
-  };
   const cuda::sampled::Members members{c.values.shape.rows, x.row_stride, y.row_stride, member_stride(c)};
+  if (members.count == 0) return;
   with_value_type(c.dtype, [&](auto zero) {
-    cuda::sampled::run_members<decltype(zero)>(block(x, c.rows), block(y, c.cols), c, members);
+    cuda::sampled::run_members<decltype(zero)>(member(x, 0, columns), member(y, 0, columns), c, members);
   });
 }
 

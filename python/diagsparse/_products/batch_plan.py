@@ -49,4 +49,5 @@ class BatchPlan:
 
     def __repr__(self) -> str:
         b = self.batch
-        return f'<plan matvec {b.count} {display.operand(b[0] if b.count else b._all)}, kernel "{self.kernel}", {display.where(b)}>'
+        members = f"{b.count} {display.operand(b)}"
+        return f'<plan matvec {members}, kernel "{self.kernel}", {display.where(b)}>'

@@ -1,7 +1,7 @@
 """Products of a batch with vectors and blocks of columns, on the CPU and on a GPU.
 
-A batch multiplies a row (or if interleaved a column) for each member, or one vector for all. Blocks are rows, too, which
-have the elements of all columns.
+A batch multiplies a row (or if interleaved a column) for each member, or one vector for all. Blocks are rows, too,
+which have the elements of all columns.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def in_rows(batch: Any, n: int, x: Any, who: str, name: str = "x") -> tuple[Any,
             columns = shape[2]
             return x.reshape((n * columns,) if shape[0] == 1 else (count, n * columns)), columns
         needed = f"({count}, {n}) or ({count}, {n}, p), or ({n},) or ({n}, p) for all of them"
-    rows, cols = batch.shape
-    raise ValueError(f"{who}: {name} has shape {shape}, but the batch is {count} matrices {rows} x {cols} and needs {needed}")
+    members = f"{count} matrices {batch.shape[0]} x {batch.shape[1]}"
+    raise ValueError(f"{who}: {name} has shape {shape}, but the batch is {members} and needs {needed}")
 
 
 def _in_vectors(task: _Product, x: Any, out: Any, stream: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -120,6 +120,10 @@ def plan_matmul(
     )
 
 
+@overload
+def plan_matvec(a: Batch, /, *, kernel: None = None) -> BatchPlan: ...
+@overload
+def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan: ...
 def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan | BatchPlan:
     """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` computes one.
 

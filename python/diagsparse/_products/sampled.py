@@ -188,7 +188,8 @@ def _of_members(batch: Any, X: Any, Y: Any, out: Any, stream: Any) -> Any:
         batch_vectors.in_rows(batch, n, v, _WHO, name) for n, v, name in zip(batch.shape, given, "XY", strict=True)
     )
     if columns != others:
-        raise ValueError(f"{_WHO}: X has shape {tuple(given[0].shape)}, Y {tuple(given[1].shape)}: another number of columns")
+        shapes = f"X has shape {tuple(given[0].shape)}, Y {tuple(given[1].shape)}"
+        raise ValueError(f"{_WHO}: {shapes}: another number of columns")
     dtype = product_dtypes(owners.dtype_of(x), owners.dtype_of(y))[1]
     with _in_stream(backend, x, y, stream):
         result = batch._like_this(_new(everything, dtype)) if out is None else _checked_batch(batch, out, dtype)

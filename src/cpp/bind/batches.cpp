@@ -18,13 +18,13 @@ void bind_batches(py::module_& m) {
     return py::make_tuple(s.rows, s.cols);
   });
   m.def("member", [](const Matrix& all, int64 i) { return member(all, i); });
-  m.def("batch_matvec", [](const Matrix& a, Op op, py::handle x, py::handle y, int64 columns, Scalar alpha,
-                            Scalar beta) {
-    const Dense in = dense_from(x), out = dense_from(y);
-    if (overlap(out, a.values)) throw std::invalid_argument("matvec: out is part of the values of the batch");
-    const Entry entry(a.device(), {&a});
-    batch_matvec(a, op, alpha, in, beta, out, columns);
-  });
+  m.def("batch_matvec",
+        [](const Matrix& a, Op op, py::handle x, py::handle y, int64 columns, Scalar alpha, Scalar beta) {
+          const Dense in = dense_from(x), out = dense_from(y);
+          if (overlap(out, a.values)) throw std::invalid_argument("matvec: out is part of the values of the batch");
+          const Entry entry(a.device(), {&a});
+          batch_matvec(a, op, alpha, in, beta, out, columns);
+        });
   // The arrays have a row for each member of c, or one for all.
   m.def("batch_sampled_product", [](py::handle x, py::handle y, int64 columns, Matrix& c) {
     const Dense left = dense_from(x), right = dense_from(y);

@@ -25,8 +25,8 @@ inline int64 member_stride(const Matrix& all) {
 Matrix member(const Matrix& all, int64 i);
 Dense member(const Dense& rows, int64 i, int64 columns);
 
-// y_i = alpha op(A_i) x_i + beta y_i, for the rows of x and y, which are blocks with this number of columns. Implemented
-// by each backend.
+// y_i = alpha op(A_i) x_i + beta y_i, for the rows of x and y, which are blocks with this number of columns.
+// Implemented by each backend.
 void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, int64 columns);
 
 // Multiplies the values of member i of a batch, or with `interleaved` its values i, i + count, ..., by factor i of

@@ -16,8 +16,8 @@
 
 namespace diagsparse {
 
-// Writes all values of C. X and Y have the type of C, and unit strides along one axis: for diagonals any axis, for other
-// formats that of p.
+// Writes all values of C. X and Y have the type of C, and unit strides along one axis: for diagonals any axis, for
+// other formats that of p.
 using SampledKernel = void (*)(const Dense& x, const Dense& y, Matrix& c);
 
 // Kernel files register the function for each type, as RegisterKernels does.
@@ -32,8 +32,8 @@ Matrix sampled_result(const Matrix& pattern, DType dtype);
 // Throws std::invalid_argument, with nothing written, if the operands do not fit or share memory with C.
 void sampled_product(const Dense& x, const Dense& y, Matrix& c);
 
-// The same for the members of a batch C of diagonals; row i of x has the m x p elements of X_i, row by row, and row i of
-// y those of Y_i. A row stride of 0 means one X or Y for all. Implemented by each backend.
+// The same for the members of a batch C of diagonals; row i of x has the m x p elements of X_i, row by row, and row i
+// of y those of Y_i. A row stride of 0 means one X or Y for all. Implemented by each backend.
 void batch_sampled_product(const Dense& x, const Dense& y, int64 columns, Matrix& c);
 
 }  // namespace diagsparse

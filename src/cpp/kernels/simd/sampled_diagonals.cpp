@@ -17,8 +17,8 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kTileBytes = 1 << 13;      // of X, so that a tile of X and of Y stay in the first-level cache
-constexpr int64 kMinRows = 128;            // of a tile; for transposed rows of Y, the distance of neighbouring diagonals
+constexpr int64 kTileBytes = 1 << 13;  // of X, so that a tile of X and of Y stay in the first-level cache
+constexpr int64 kMinRows = 128;        // of a tile; for transposed rows of Y, the distance of neighbouring diagonals
 constexpr int64 kStreamedBytes = 1 << 23;  // of a result that is written past the caches
 
 // Columns of consecutive rows: element (row, p) is at data[(row - first) + p * step].
@@ -101,7 +101,8 @@ struct SampledDiagonals {
   static void run(const Dense& x, const Dense& y, Matrix& c) {
     T* const values = c.values.as<T>();
     // Streamed stores need addresses that become multiples of a vector.
-    const bool streamed = c.values.nbytes() >= kStreamedBytes && reinterpret_cast<std::uintptr_t>(values) % sizeof(T) == 0;
+    const bool streamed =
+        c.values.nbytes() >= kStreamedBytes && reinterpret_cast<std::uintptr_t>(values) % sizeof(T) == 0;
     streamed ? write_tiles<true>(x, y, c.layout().spans, values, c.rows)
              : write_tiles<false>(x, y, c.layout().spans, values, c.rows);
   }

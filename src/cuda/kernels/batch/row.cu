@@ -65,8 +65,7 @@ struct SmallTerm {
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     member_rows(const Term* terms, int count, const U* values, bool conj, const V* x, Product<U, V>* y, Strides strides,
-                int64 members, unsigned each, unsigned columns,
-                const __grid_constant__ Update<Product<U, V>> update) {
+                int64 members, unsigned each, unsigned columns, const __grid_constant__ Update<Product<U, V>> update) {
   __shared__ SmallTerm near[kTerms + kAt];  // padded, because threads read past the end
   const Item item(each);
   const bool active = item.member < members;

@@ -6,8 +6,9 @@
 // "direct": for one column, and for contiguous columns (F order). A thread processes a few rows, 256 apart, on one
 // diagonal after another, four at a time. Neighbouring threads read neighbouring elements of X and Y and write
 // neighbouring values; a row of X is in registers or, like those of Y, in the first-level cache.
-// "staged": for contiguous rows (C order). A block copies rows of X, and those of Y that up to 16 neighbouring diagonals
-// need, to shared memory, some columns at a time. A thread has the sums of a row of C on these diagonals in registers.
+// "staged": for contiguous rows (C order). A block copies rows of X, and those of Y that up to 16 neighbouring
+// diagonals need, to shared memory, some columns at a time. A thread has the sums of a row of C on these diagonals in
+// registers.
 //
 // Both add a sum in the order of the columns, so that every run gives the same bits, and both orders the same.
 #include <vector>
@@ -28,12 +29,12 @@ struct Diagonal {
   __device__ bool holds(int64 i) const { return i >= first && i < last; }
 };
 
-constexpr int kAt = 4;                  // diagonals that a thread of "direct" processes together
-constexpr int kListed = 128;            // diagonals in shared memory at a time
-constexpr int kGroup = 16;              // diagonals of a block of "staged"
-constexpr int kStagedRows = 128;        // its rows
-constexpr int64 kReach = 128;           // most rows of Y that it stages more than of X
-constexpr int64 kManyBlocks = 2048;     // that fill a GPU
+constexpr int kAt = 4;               // diagonals that a thread of "direct" processes together
+constexpr int kListed = 128;         // diagonals in shared memory at a time
+constexpr int kGroup = 16;           // diagonals of a block of "staged"
+constexpr int kStagedRows = 128;     // its rows
+constexpr int64 kReach = 128;        // most rows of Y that it stages more than of X
+constexpr int64 kManyBlocks = 2048;  // that fill a GPU
 
 // Neighbouring diagonals, at most kReach apart.
 struct Group {
@@ -50,8 +51,7 @@ struct ResidentDiagonals {
     for (const Span& s : layout.spans) {  // by ascending offset
       if (s.length == 0) continue;
       const int number = static_cast<int>(all.size());
-      if (grouped.empty() || grouped.back().count == kGroup ||
-          s.offset - all[grouped.back().first].offset > kReach) {
+      if (grouped.empty() || grouped.back().count == kGroup || s.offset - all[grouped.back().first].offset > kReach) {
         grouped.push_back({number, 0});
       }
       ++grouped.back().count;
@@ -168,7 +168,8 @@ __global__ void __launch_bounds__(kStagedRows)
   const int64 low = diagonals[0].offset;
   const int reach = static_cast<int>(diagonals[group.count - 1].offset - low);
   if (threadIdx.x < kGroup) {  // threads process unused places like the last diagonal
-    at[threadIdx.x] = static_cast<int>(diagonals[min(static_cast<int>(threadIdx.x), group.count - 1)].offset - low) * step;
+    at[threadIdx.x] =
+        static_cast<int>(diagonals[min(static_cast<int>(threadIdx.x), group.count - 1)].offset - low) * step;
   }
   T sum[kGroup] = {};
   for (int64 p = 0; p < columns; p += width) {
@@ -207,17 +208,16 @@ void run_direct(const ResidentDiagonals& resident, const Dense& x, const Dense& 
 template <class T>
 void run_members(const Dense& x, const Dense& y, Matrix& c, Members members) {
   const Layout& layout = c.layout();
-  const auto resident = cached<ResidentDiagonals>(layout.cache(), "sampled", [&] {
-    return std::make_shared<ResidentDiagonals>(layout);
-  });
+  const auto resident =
+      cached<ResidentDiagonals>(layout.cache(), "sampled", [&] { return std::make_shared<ResidentDiagonals>(layout); });
   if (resident->count == 0 || members.count == 0) return;
   const auto by_rows = [](const Dense& d) { return d.col_stride == 1 && d.row_stride != 1; };
   if (x.cols > 1 && by_rows(x) && by_rows(y)) {
     members.tiles = static_cast<unsigned>(ceil_div(c.rows, kStagedRows));
     const dim3 grid(static_cast<unsigned>(members.tiles * members.count), static_cast<unsigned>(resident->group_count));
     launch("sampled diagonals", staged<T>, grid, dim3(kStagedRows), resident->begin(),
-           resident->groups.template as<const Group>(), Block<const T>(x), Block<const T>(y), x.cols, c.values.as<T>(), c.rows,
-           c.cols, members);
+           resident->groups.template as<const Group>(), Block<const T>(x), Block<const T>(y), x.cols, c.values.as<T>(),
+           c.rows, c.cols, members);
   } else if (x.cols != 1) {
     run_direct<T, 1, false>(*resident, x, y, c, members);
   } else if (sizeof(T) > 8 || c.rows * members.count < kManyBlocks * kBlock) {

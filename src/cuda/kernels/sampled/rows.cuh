@@ -30,7 +30,8 @@ __device__ T row_product(const T* x, const T* y, int64 length) {
       if constexpr (Width == 1) {
         sum += multiply(load(x + p), load(y + p));
       } else {
-        const uint4 left = __ldg(reinterpret_cast<const uint4*>(x + p)), right = __ldg(reinterpret_cast<const uint4*>(y + p));
+        const uint4 left = __ldg(reinterpret_cast<const uint4*>(x + p)),
+                    right = __ldg(reinterpret_cast<const uint4*>(y + p));
         T some_x[Width], some_y[Width];
         memcpy(some_x, &left, sizeof(left));
         memcpy(some_y, &right, sizeof(right));

@@ -24,7 +24,7 @@ void write_lines(const DenseRows<T> x, const DenseRows<T> y, int64 lines, Matrix
     for (int64 i = first; i < last; ++i) {
       const T* const row = x[i];
       if (x.length == 1) {
-        for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) values[e] = multiply(*row, *y[indices[e]]);
+        for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) values[e] = product(*row, *y[indices[e]]);
       } else {
         for (int64 e = indptr[i]; e < indptr[i + 1]; ++e) values[e] = row_product(row, y[indices[e]], x.length);
       }

@@ -32,7 +32,7 @@ struct SampledMasks {
           const int64 column = row + to.offsets[d];
           if (vectors && rows == kAllRows) {
             const T *const left = x[row], *const right = y[column];
-            for (int i = 0; i < kMaskRows; ++i) value[i] = multiply(left[i], right[i]);
+            for (int i = 0; i < kMaskRows; ++i) value[i] = product(left[i], right[i]);
             value += kMaskRows;
           } else {
             for_each_row(rows, [&](int i) { *value++ = row_product(x[row + i], y[column + i], x.length); });

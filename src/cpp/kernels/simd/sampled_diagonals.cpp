@@ -7,6 +7,7 @@
 // their columns contiguous, as in F order; in C order, the rows of a tile are transposed first. For neighbouring
 // diagonals, the rows of Y are transposed only once. Large results are written past the caches. A sum is added in the
 // order of the columns, so it has the same bits in any tile, for any number of threads, and for both orders.
+#include <memory>
 #include <vector>
 
 #include "core/sampled.hpp"
@@ -17,8 +18,9 @@ namespace diagsparse::DIAGSPARSE_ISA {
 
 namespace {
 
-constexpr int64 kTileBytes = 1 << 13;  // of X, so that a tile of X and of Y stay in the first-level cache
+constexpr int64 kTileBytes = 1 << 14;  // of X, so that a tile of X and of Y stay in the first-level cache
 constexpr int64 kMinRows = 128;        // of a tile; for transposed rows of Y, the distance of neighbouring diagonals
+constexpr int kTogether = 4;           // columns that are transposed together
 constexpr int64 kStreamedBytes = 1 << 23;  // of a result that is written past the caches
 
 // Columns of consecutive rows: element (row, p) is at data[(row - first) + p * step].
@@ -30,70 +32,85 @@ struct Columns {
   const T* row(int64 i) const { return data + (i - first); }
 };
 
-// The rows [first, last) of an operand; transposed to `buffer` unless its columns are contiguous.
+// The rows [first, last) of an operand; transposed to `to` unless its columns are contiguous.
 template <class T>
-Columns<T> columns_of(const Dense& d, int64 first, int64 last, std::vector<T>& buffer) {
+Columns<T> columns_of(const Dense& d, int64 first, int64 last, T* to) {
   if (d.row_stride == 1) return {d.as<T>(), 0, d.col_stride};
   const int64 rows = last - first;
-  buffer.resize(rows * d.cols);
   const T* const from = d.as<T>() + first * d.row_stride;
-  for (int64 i = 0; i < rows; ++i) {
-    for (int64 p = 0; p < d.cols; ++p) buffer[p * rows + i] = from[i * d.row_stride + p * d.col_stride];
+  int64 p = 0;
+  for (; p + kTogether <= d.cols; p += kTogether) {
+    for (int64 i = 0; i < rows; ++i) {
+#pragma GCC unroll 4
+      for (int k = 0; k < kTogether; ++k) to[(p + k) * rows + i] = from[i * d.row_stride + (p + k) * d.col_stride];
+    }
   }
-  return {buffer.data(), first, rows};
+  for (; p < d.cols; ++p) {
+    for (int64 i = 0; i < rows; ++i) to[p * rows + i] = from[i * d.row_stride + p * d.col_stride];
+  }
+  return {to, first, rows};
 }
 
-template <class T, bool Streamed>
+// Consecutive elements of a diagonal; x and y are the rows of the first one, with `p` columns.
+template <class T>
 class Segment {
   using M = Mac<T, T>;
   static constexpr int64 step = M::step;
   static constexpr int N = M::both ? 2 : 4;  // vectors at a time
 
  public:
-  // Writes `count` consecutive elements of a diagonal; x and y are the rows of the first one, with `p` columns.
-  static void write(const T* x, int64 x_step, const T* y, int64 y_step, int64 p, T* to, int64 count) {
+  Segment(const T* x, int64 x_step, const T* y, int64 y_step, int64 p)
+      : x_(x), y_(y), x_step_(x_step), y_step_(y_step), p_(p) {}
+
+  // Elements at both ends may be written twice, with the same bits.
+  template <bool Streamed>
+  void write(T* to, int64 count) const {
+    if (count < step) return write_few(to, count);
     int64 i = 0;
     if (Streamed) {
       const auto past = reinterpret_cast<std::uintptr_t>(to) % kVectorBytes;
-      i = std::min<int64>(count, past == 0 ? 0 : (kVectorBytes - past) / sizeof(T));
-      some(x, x_step, y, y_step, p, to, i);
+      if (past != 0) vectors<1, false>(to, 0);
+      i = past == 0 ? 0 : (kVectorBytes - past) / sizeof(T);
     }
-    for (; i + N * step <= count; i += N * step) vectors<N>(x + i, x_step, y + i, y_step, p, to + i);
-    for (; i + step <= count; i += step) vectors<1>(x + i, x_step, y + i, y_step, p, to + i);
-    some(x + i, x_step, y + i, y_step, p, to + i, count - i);
+    for (; i + N * step <= count; i += N * step) vectors<N, Streamed>(to, i);
+    for (; i + step <= count; i += step) vectors<1, Streamed>(to, i);
+    if (i < count) vectors<1, false>(to, count - step);
   }
 
  private:
-  template <int Vectors>
-  [[gnu::always_inline]] static void vectors(const T* x, int64 x_step, const T* y, int64 y_step, int64 p, T* to) {
+  template <int Vectors, bool Streamed>
+  [[gnu::always_inline]] void vectors(T* to, int64 i) const {
     typename M::Acc acc[Vectors];
-    for (int64 c = 0; c < p; ++c, x += x_step, y += y_step) {
+    const T *x = x_ + i, *y = y_ + i;
+    for (int64 c = 0; c < p_; ++c, x += x_step_, y += y_step_) {
 #pragma GCC unroll 4
       for (int j = 0; j < Vectors; ++j) M::add(acc[j], M::left(x + j * step), M::right(y + j * step));
     }
     const auto signs = M::signs(false, false);
 #pragma GCC unroll 4
     for (int j = 0; j < Vectors; ++j) {
-      auto* const at = reinterpret_cast<typename M::R*>(to + j * step);
+      auto* const at = reinterpret_cast<typename M::R*>(to + i + j * step);
       if constexpr (Streamed) stream(at, M::total(acc[j], signs));
       else store(at, M::total(acc[j], signs));
     }
   }
 
   // Fewer elements than a vector has.
-  [[gnu::noinline]] static void some(const T* x, int64 x_step, const T* y, int64 y_step, int64 p, T* to, int64 count) {
-    if (count <= 0) return;
+  [[gnu::noinline]] void write_few(T* to, int64 count) const {
     typename M::Acc acc;
-    for (int64 c = 0; c < p; ++c) {
+    for (int64 c = 0; c < p_; ++c) {
       T some_x[step] = {}, some_y[step] = {};
-      std::copy_n(x + c * x_step, count, some_x);
-      std::copy_n(y + c * y_step, count, some_y);
+      std::copy_n(x_ + c * x_step_, count, some_x);
+      std::copy_n(y_ + c * y_step_, count, some_y);
       M::add(acc, M::left(some_x), M::right(some_y));
     }
     T sums[step];
     store(reinterpret_cast<typename M::R*>(sums), M::total(acc, M::signs(false, false)));
     std::copy_n(sums, count, to);
   }
+
+  const T *x_, *y_;
+  int64 x_step_, y_step_, p_;
 };
 
 template <class T, class>
@@ -116,8 +133,8 @@ struct SampledDiagonals {
     for (const Span& s : spans) stored += s.length;
     parallel_for(tiles, stored * std::max<int64>(1, p), [&](int64 tile) {
       const int64 first = tile * height, last = std::min(rows, first + height);
-      std::vector<T> of_x, of_y;
-      const Columns<T> left = columns_of(x, first, last, of_x);
+      const std::unique_ptr<T[]> of_x = buffer(x, height), of_y = buffer(y, height + kMinRows);
+      const Columns<T> left = columns_of(x, first, last, of_x.get());
       for (auto s = spans.begin(); s != spans.end();) {
         // Neighbouring diagonals, and the rows of Y that they need in this tile.
         auto end = s;
@@ -126,17 +143,23 @@ struct SampledDiagonals {
           const auto [from, to] = rows_of(*end, first, last);
           if (from < to) low = std::min(low, from + end->offset), high = std::max(high, to + end->offset);
         }
-        const Columns<T> right = columns_of(y, std::min(low, high), high, of_y);
+        const Columns<T> right = columns_of(y, std::min(low, high), high, of_y.get());
         for (; s != end; ++s) {
           const auto [from, to] = rows_of(*s, first, last);
           if (from < to) {
-            Segment<T, Streamed>::write(left.row(from), left.step, right.row(from + s->offset), right.step, p,
-                                        values + s->start + (from - s->row), to - from);
+            const Segment<T> segment(left.row(from), left.step, right.row(from + s->offset), right.step, p);
+            segment.template write<Streamed>(values + s->start + (from - s->row), to - from);
           }
         }
       }
       if (Streamed) finish_streams();
     });
+  }
+
+  // Memory for the transpose of so many rows, if they need one.
+  static std::unique_ptr<T[]> buffer(const Dense& d, int64 rows) {
+    if (d.row_stride == 1) return nullptr;
+    return std::make_unique_for_overwrite<T[]>(rows * d.cols);
   }
 
   // The rows [first, last) of a diagonal.

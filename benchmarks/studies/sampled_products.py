@@ -136,7 +136,7 @@ def _by_diagonals(module: Any, A: Any, x: Any, y: Any) -> Prepared:
             if x.ndim == 1:
                 module.multiply(*factors, out=to[i])
             else:
-                module.einsum("ip,ip->i", *factors, out=to[i])
+                to[i] = module.einsum("ip,ip->i", *factors)
 
     run()
     filled = values if module is np else values.get()

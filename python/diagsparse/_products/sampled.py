@@ -146,8 +146,8 @@ def _shape(x: Any) -> tuple[int, ...]:
 
 
 def _new(a: SparseArray, dtype: np.dtype) -> SparseArray:
-    nbytes = a._matrix.values.size * dtype.itemsize
-    memory.require_free(nbytes, f"{_WHO}: the values of {display.operand(a)}", a._backend)
+    if (nbytes := a._matrix.values.size * dtype.itemsize) > memory.SMALL:
+        memory.require_free(nbytes, f"{_WHO}: the values of {display.operand(a)}", a._backend)
     return a._wrap(a._core.sampled_result(a._matrix, dtype.name), a._op & TRANSPOSED)
 
 

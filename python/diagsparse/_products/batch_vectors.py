@@ -81,11 +81,19 @@ def _into_blocks(task: _Product, x: Any, out: Any, shape: tuple[int, int, int], 
             out[...] = target.reshape(shape)
         return out
     owners.refuse_gpu_array(out, task.backend, task.who, "out")
-    view = owner.view(task.backend.core, out, task.backend.index)
-    if not owners.is_contiguous(view):
-        raise ValueError(f"{task.who}: out is not in C order")
-    _in_vectors(task, x, view.reshape(rows), stream)
+    _in_vectors(task, x, out if owner is owners.Jax else _flat_view(task, out, rows), stream)
     return out
+
+
+def _flat_view(task: _Product, out: Any, rows: tuple[int, int]) -> Any:
+    """Return a `DeviceArray` of two dimensions on the memory of an array of three dimensions on a GPU."""
+    given = out.__cuda_array_interface__
+    step = np.dtype(given["typestr"]).itemsize
+    c_order = rows[1] * step, out.shape[2] * step, step
+    strides = zip(out.shape, given.get("strides") or c_order, c_order, strict=True)
+    if any(extent > 1 and actual != wanted for extent, actual, wanted in strides):
+        raise ValueError(f"{task.who}: out is not in C order")
+    return owners.strided(task.backend.core, out, rows, (rows[1] * step, step))
 
 
 class _Product(device_dense.Product):

@@ -127,7 +127,7 @@ def _checked_pattern(pattern: Any) -> SparseArray:
 def _in_full(a: SparseArray) -> SparseArray:
     """Return a matrix with the structure of the result: every element has a value."""
     stored = a._matrix
-    return unpacked(a) if stored.symmetry or stored.period or stored.palette else a
+    return unpacked(a) if a._packed and (stored.symmetry or stored.period or stored.palette) else a
 
 
 def _checked_operands(shape: tuple[int, int], X: Any, Y: Any) -> np.dtype:

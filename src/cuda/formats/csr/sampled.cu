@@ -3,8 +3,8 @@
 //   C: m x n.  X: m x p.  Y: n x p, both in C order.  Bytes at least: X + Y + C.
 //
 // A warp processes consecutive entries, whatever rows they belong to, 32 at a time: each lane has the end of one of 32
-// rows, and finds the row of its entry among them. Each sum is added by one thread, in order, so that every run gives
-// the same bits.
+// rows, and finds the row of its entry among them. The columns of all entries of the warp are loaded first, and for
+// vectors also the elements of Y. Each sum is added by one thread, in order, so that every run gives the same bits.
 #include "device/bisection.cuh"
 #include "formats/csr/layout.hpp"
 #include "kernels/sampled/rows.cuh"
@@ -15,36 +15,64 @@ namespace {
 
 using sampled::DenseRows;
 
-constexpr int kEntries = 256;  // of a warp
+constexpr int kTimes = 8, kEntries = 32 * kTimes;  // of a warp
+
+// The last row that begins at or before an entry. All lanes of a warp search together.
+__device__ int64 row_of(const std::int64_t* indptr, int64 lines, int64 entry, int lane) {
+  int64 first = 0, last = lines;  // it is in [first, last)
+  while (last - first > 1) {
+    const int64 each = (last - first + 31) / 32, mine = first + lane * each;
+    const bool before = mine < last && indptr[mine] <= entry;
+    const int at = __popc(__ballot_sync(~0u, before)) - 1;  // indptr ascends; row `first` begins before the entry
+    first += at * each;
+    last = first + each < last ? first + each : last;
+  }
+  return first;
+}
 
 template <int Width, class T>
 __global__ void __launch_bounds__(kBlock)
     write_entries(const std::int64_t* indptr, const std::int32_t* indices, int64 lines, int64 count, DenseRows<T> x,
                   DenseRows<T> y, int64 length, T* values) {
   const int lane = threadIdx.x % 32;
-  const int64 first = thread_index() / 32 * kEntries, last = first + kEntries < count ? first + kEntries : count;
+  const int64 first = thread_index() / 32 * kEntries;
   if (first >= count) return;
-  // The last row that begins at or before the first entry.
-  int64 base = bisect(1, lines, [&](int64 i) { return indptr[i] <= first; }) - 1;
-  int64 end = 0;
-  const auto ends = [&] { end = base + lane < lines ? indptr[base + lane + 1] : count + 1; };
+  const int some = static_cast<int>(count - first < kEntries ? count - first : kEntries);
+  std::int32_t column[kTimes];
+#pragma unroll
+  for (int k = 0; k < kTimes; ++k) column[k] = 32 * k + lane < some ? load_once(indices + first + 32 * k + lane) : 0;
+  [[maybe_unused]] T right[kTimes];
+  if constexpr (Width == 0) {
+#pragma unroll
+    for (int k = 0; k < kTimes; ++k) right[k] = load(y[column[k]]);
+  }
+  int64 base = row_of(indptr, lines, first, lane);
+  int end = 0;  // of row base + lane, relative to the first entry
+  const auto ends = [&] {
+    const int64 relative = base + lane < lines ? indptr[base + lane + 1] - first : kEntries + 1;
+    end = static_cast<int>(relative < kEntries + 1 ? relative : kEntries + 1);
+  };
   ends();
-  for (int64 at = first; at < last; at += 32) {
-    while (__shfl_sync(~0u, end, 31) <= at) {
+#pragma unroll
+  for (int k = 0; k < kTimes; ++k) {
+    if (32 * k >= some) break;
+    while (__shfl_sync(~0u, end, 31) <= 32 * k) {
       base += 32;
       ends();
     }
-    const int64 e = at + lane;
+    const int e = 32 * k + lane;
     int before = 0;  // rows from `base` on that end at or before entry e
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) {
       if (__shfl_sync(~0u, end, before + step - 1) <= e) before += step;
     }
     if (__shfl_sync(~0u, end, before) <= e) ++before;
-    if (e >= last) continue;
-    int64 i = base + before;
-    if (before == 32) i = bisect(i, lines, [&](int64 k) { return indptr[k + 1] <= e; });
-    values[e] = sampled::row_product<Width>(x[i], y[load(indices + e)], length);
+    if (e < some) {
+      int64 i = base + before;
+      if (before == 32) i = bisect(i, lines, [&](int64 row) { return indptr[row + 1] <= first + e; });
+      if constexpr (Width == 0) store_once(values + first + e, multiply(load(x[i]), right[k]));
+      else store_once(values + first + e, sampled::row_product<Width>(x[i], y[column[k]], length));
+    }
   }
 }
 

@@ -3,14 +3,14 @@
 //
 //   C: m x n, D diagonals.  X: m x p.  Y: n x p.  Bytes at least: X + Y + C.
 //
-// "direct": for one column, and for contiguous columns (F order). A thread processes a few rows, 256 apart, on one
-// diagonal after another, four at a time. Neighbouring threads read neighbouring elements of X and Y and write
-// neighbouring values; a row of X is in registers or, like those of Y, in the first-level cache.
-// "staged": for contiguous rows (C order). A block copies rows of X, and those of Y that up to 16 neighbouring
-// diagonals need, to shared memory, some columns at a time. A thread has the sums of a row of C on these diagonals in
-// registers.
+// "one_column": for vectors. A thread processes a few rows, 256 apart, on one diagonal after another. Neighbouring
+// threads write neighbouring values; a row of X is in registers, and those of Y are in the first-level cache.
+// "tiles": for blocks of columns, in any order. A block computes 256 rows of C on the diagonals of a group, whose
+// offsets are less than 16 apart. It copies the rows of X and Y that it needs to shared memory, some columns at a time.
+// A thread has the sums of several neighbouring rows on all of these diagonals in registers, so that each element of Y
+// that it reads is used for several of them. Shared memory also brings the sums to the order in which they are written.
 //
-// Both add a sum in the order of the columns, so that every run gives the same bits, and both orders the same.
+// Both add a sum in the order of the columns, so that every run gives the same bits.
 #include <vector>
 
 #include "core/sampled.hpp"
@@ -25,18 +25,13 @@ namespace {
 // Element i of the diagonal is values[base + i], for rows first <= i < last.
 struct Diagonal {
   int64 base, offset, first, last;
-
-  __device__ bool holds(int64 i) const { return i >= first && i < last; }
 };
 
-constexpr int kAt = 4;               // diagonals that a thread of "direct" processes together
 constexpr int kListed = 128;         // diagonals in shared memory at a time
-constexpr int kGroup = 16;           // diagonals of a block of "staged"
-constexpr int kStagedRows = 128;     // its rows
-constexpr int64 kReach = 128;        // most rows of Y that it stages more than of X
+constexpr int kTileRows = 256;       // rows of a block of "tiles"
+constexpr int kGroup = 16;           // the offsets of a group are in a range of this size
 constexpr int64 kManyBlocks = 2048;  // that fill a GPU
 
-// Neighbouring diagonals, at most kReach apart.
 struct Group {
   int first, count;
 };
@@ -51,9 +46,7 @@ struct ResidentDiagonals {
     for (const Span& s : layout.spans) {  // by ascending offset
       if (s.length == 0) continue;
       const int number = static_cast<int>(all.size());
-      if (grouped.empty() || grouped.back().count == kGroup || s.offset - all[grouped.back().first].offset > kReach) {
-        grouped.push_back({number, 0});
-      }
+      if (grouped.empty() || s.offset - all[grouped.back().first].offset >= kGroup) grouped.push_back({number, 0});
       ++grouped.back().count;
       all.push_back({s.start - s.row, s.offset, s.row, s.row + s.length});
     }
@@ -73,158 +66,207 @@ struct Members {
   unsigned tiles = 1;
 };
 
-// The member and the first row of a block.
-template <int Rows>
-__device__ int64 locate(const Members& members, int64& first_row) {
-  const unsigned member = blockIdx.x / members.tiles;
-  first_row = static_cast<int64>(blockIdx.x - member * members.tiles) * Rows;
-  return member;
-}
+// ---- One column ---------------------------------------------------------------------------------------------------
+// A diagonal in the rows of a block: its values, the elements of Y, and the rows [first, last) in which it exists.
+template <class T>
+struct alignas(16) Listed {
+  T* to;
+  const T* y;
+  int first, last;
+};
 
-template <class T, int Rows, bool OneColumn>
+template <class T, int Rows>
 __global__ void __launch_bounds__(kBlock)
-    direct(const Diagonal* diagonals, int count, int each, Block<const T> x, Block<const T> y, int64 columns, T* values,
-           int64 rows, const __grid_constant__ Members members) {
-  __shared__ Diagonal list[kListed];
-  int64 row;
-  const int64 member = locate<Rows * kBlock>(members, row);
-  x.data += member * members.x;
+    one_column(const Diagonal* diagonals, int count, int each, Block<const T> x, Block<const T> y, T* values,
+               int64 rows, const __grid_constant__ Members members) {
+  constexpr int height = Rows * kBlock, at_once = 4;
+  __shared__ Listed<T> list[kListed];
+  const int64 member = blockIdx.x / members.tiles;
+  const int64 row = static_cast<int64>(blockIdx.x - member * members.tiles) * height;
+  x.data += member * members.x + (row + threadIdx.x) * x.row;
   y.data += member * members.y;
   values += member * members.c;
-  row += threadIdx.x;
   T left[Rows];
-  if constexpr (OneColumn) {
 #pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      if (row + r * kBlock < rows) left[r] = load(x.data + (row + r * kBlock) * x.row);
-    }
+  for (int r = 0; r < Rows; ++r) {
+    if (row + threadIdx.x + r * kBlock < rows) left[r] = load(x.data + r * kBlock * x.row);
   }
+  const int64 across = threadIdx.x * y.row;
   const int end = min(count, (static_cast<int>(blockIdx.y) + 1) * each);
   for (int begin = blockIdx.y * each; begin < end; begin += kListed) {
     const int some = min(end - begin, kListed);
     __syncthreads();
-    if (threadIdx.x < some) list[threadIdx.x] = diagonals[begin + threadIdx.x];
+    if (threadIdx.x < some) {
+      const Diagonal d = diagonals[begin + threadIdx.x];
+      const auto within = [&](int64 i) { return static_cast<int>(i < row ? 0 : i < row + height ? i - row : height); };
+      list[threadIdx.x] = {values + (d.base + row), y.data + (row + d.offset) * y.row, within(d.first), within(d.last)};
+    }
     __syncthreads();
-    for (int d = 0; d < some; d += kAt) {
-      T sum[kAt][Rows] = {};
-      for (int64 p = 0; p < (OneColumn ? 1 : columns); ++p) {
-        if constexpr (!OneColumn) {
+    for (int d = 0; d < some; d += at_once) {
+      T right[at_once][Rows];
 #pragma unroll
-          for (int r = 0; r < Rows; ++r) {
-            if (row + r * kBlock < rows) left[r] = load(x.data + (row + r * kBlock) * x.row + p * x.col);
-          }
-        }
+      for (int k = 0; k < at_once; ++k) {
+        if (d + k >= some) break;
+        const Listed<T> here = list[d + k];
+        const T* const from = here.y + across;
+        const bool complete = here.first == 0 && here.last == height;
 #pragma unroll
-        for (int k = 0; k < kAt; ++k) {
-          if (d + k >= some) break;
-          const Diagonal& here = list[d + k];
-#pragma unroll
-          for (int r = 0; r < Rows; ++r) {
-            const int64 i = row + r * kBlock;
-            if (here.holds(i)) sum[k][r] += multiply(left[r], load(y.data + (i + here.offset) * y.row + p * y.col));
-          }
+        for (int r = 0; r < Rows; ++r) {
+          const int i = threadIdx.x + r * kBlock;
+          if (complete || (i >= here.first && i < here.last)) right[k][r] = load(from + r * kBlock * y.row);
         }
       }
 #pragma unroll
-      for (int k = 0; k < kAt; ++k) {
+      for (int k = 0; k < at_once; ++k) {
         if (d + k >= some) break;
-        const Diagonal& here = list[d + k];
+        const Listed<T> here = list[d + k];
+        T* const to = here.to + threadIdx.x;
+        const bool complete = here.first == 0 && here.last == height;
 #pragma unroll
         for (int r = 0; r < Rows; ++r) {
-          const int64 i = row + r * kBlock;
-          if (here.holds(i)) values[here.base + i] = sum[k][r];
+          const int i = threadIdx.x + r * kBlock;
+          if (complete || (i >= here.first && i < here.last)) {
+            store_once(to + r * kBlock, multiply(left[r], right[k][r]));
+          }
         }
       }
     }
   }
 }
 
-// Copies rows [first, first + count) of d, columns p to p + some, to shared memory, `Step` elements apart; rows outside
-// of d are 0.
-template <int Step, class T>
+template <class T, int Rows>
+void run_one_column(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, Members members) {
+  members.tiles = static_cast<unsigned>(ceil_div(c.rows, Rows * kBlock));
+  dim3 grid(static_cast<unsigned>(members.tiles * members.count));
+  // Few rows: several blocks divide the diagonals.
+  const int64 shares = std::clamp<int64>(kManyBlocks / grid.x, 1, resident.count);
+  const int each = static_cast<int>(ceil_div(resident.count, shares));
+  grid.y = static_cast<unsigned>(ceil_div(resident.count, each));
+  launch("sampled diagonals", one_column<T, Rows>, grid, dim3(kBlock), resident.begin(), resident.count, each,
+         Block<const T>(x), Block<const T>(y), c.values.as<T>(), c.rows, members);
+}
+
+// ---- Blocks of columns --------------------------------------------------------------------------------------------
+// The sizes of a tile for a type. Row i of X and Y is in shared memory at (i % rows) * apart + i / rows, so that
+// threads that process neighbouring groups of rows read neighbouring positions; each position has `step` elements.
+template <class T>
+struct Tile {
+  static constexpr int rows = sizeof(T) == 16 ? 2 : 4;  // of a thread
+  static constexpr int threads = kTileRows / rows;
+  static constexpr int width = 64 / sizeof(T), step = width + 1;  // columns at a time; odd, to use all banks
+  static constexpr int apart = sizeof(T) == 4 ? 80 : sizeof(T) == 8 ? 72 : 140;  // no conflicts of banks while copying
+  static constexpr int size = rows * apart * step;
+  // Sums of a diagonal in shared memory, in the same order.
+  static constexpr int sums_apart = threads + 128 / sizeof(T) / rows, sums_size = rows * sums_apart;
+  static constexpr int at_once = 2 * size / sums_size;  // diagonals whose sums fit
+
+  __device__ static int position(int row) { return (row % rows * apart + row / rows) * step; }
+};
+
+// Copies columns p to p + some of the rows [first, first + count) of d to shared memory; rows outside of d are 0.
+template <class T>
 __device__ void stage(T* to, const Block<const T>& d, int64 first, int count, int64 height, int64 p, int some) {
-  constexpr int width = Step & ~1;
-  for (int e = threadIdx.x; e < count * width; e += kStagedRows) {
-    const int r = e / width, c = e % width;
+  const bool by_rows = d.col == 1;
+  const int shift = 32 - __clz(some - 1), width = 1 << shift;  // the next power of two
+#pragma unroll 4
+  for (int e = threadIdx.x; e < count * (by_rows ? width : some); e += Tile<T>::threads) {
+    const int r = by_rows ? e >> shift : e % count, c = by_rows ? e & (width - 1) : e / count;
     const int64 i = first + r;
-    if (c < some) to[r * Step + c] = i >= 0 && i < height ? load(d.data + i * d.row + p + c) : T{};
+    if (c < some) {
+      to[Tile<T>::position(r) + c] = i >= 0 && i < height ? load(d.data + i * d.row + (p + c) * d.col) : T{};
+    }
   }
 }
 
 template <class T>
-__global__ void __launch_bounds__(kStagedRows)
-    staged(const Diagonal* diagonals, const Group* groups, Block<const T> x, Block<const T> y, int64 columns, T* values,
-           int64 rows, int64 cols, const __grid_constant__ Members members) {
-  constexpr int width = 64 / sizeof(T), step = width + 1;  // odd, so that threads read different banks
-  __shared__ Bits<T> raw_x[kStagedRows * step], raw_y[(kStagedRows + kReach) * step];
-  __shared__ int at[kGroup];
-  T *const in_x = reinterpret_cast<T*>(raw_x), *const in_y = reinterpret_cast<T*>(raw_y);
-  int64 first;
-  const int64 member = locate<kStagedRows>(members, first);
+__global__ void __launch_bounds__(Tile<T>::threads)
+    tiles(const Diagonal* diagonals, const Group* groups, Block<const T> x, Block<const T> y, int64 columns, T* values,
+          int64 rows, int64 cols, const __grid_constant__ Members members) {
+  constexpr int R = Tile<T>::rows, apart = Tile<T>::apart, step = Tile<T>::step;
+  __shared__ Bits<T> memory[2 * Tile<T>::size];
+  __shared__ Diagonal list[kGroup];
+  T *const in_x = reinterpret_cast<T*>(memory), *const in_y = in_x + Tile<T>::size;
+  const int64 member = blockIdx.x / members.tiles;
+  const int64 first = static_cast<int64>(blockIdx.x - member * members.tiles) * kTileRows;
   x.data += member * members.x;
   y.data += member * members.y;
+  values += member * members.c;
   const Group group = groups[blockIdx.y];
-  diagonals += group.first;
-  const int64 low = diagonals[0].offset;
-  const int reach = static_cast<int>(diagonals[group.count - 1].offset - low);
-  if (threadIdx.x < kGroup) {  // threads process unused places like the last diagonal
-    at[threadIdx.x] =
-        static_cast<int>(diagonals[min(static_cast<int>(threadIdx.x), group.count - 1)].offset - low) * step;
-  }
-  T sum[kGroup] = {};
-  for (int64 p = 0; p < columns; p += width) {
-    const int some = static_cast<int>(columns - p < width ? columns - p : width);
+  const int64 low = diagonals[group.first].offset;
+  const int reach = static_cast<int>(diagonals[group.first + group.count - 1].offset - low);
+  if (threadIdx.x < group.count) list[threadIdx.x] = diagonals[group.first + threadIdx.x];
+  T sum[R][kGroup] = {};
+  for (int64 p = 0; p < columns; p += Tile<T>::width) {
+    const int some = static_cast<int>(columns - p < Tile<T>::width ? columns - p : Tile<T>::width);
     __syncthreads();
-    stage<step>(in_x, x, first, kStagedRows, rows, p, some);
-    stage<step>(in_y, y, first + low, kStagedRows + reach, cols, p, some);
+    stage(in_x, x, first, kTileRows, rows, p, some);
+    stage(in_y, y, first + low, kTileRows + reach, cols, p, some);
     __syncthreads();
-    const T *const left = in_x + threadIdx.x * step, *const right = in_y + threadIdx.x * step;
     for (int c = 0; c < some; ++c) {
-      const T factor = left[c];
+      const T *const left = in_x + threadIdx.x * step + c, *const right = in_y + threadIdx.x * step + c;
+      T factor[R];
 #pragma unroll
-      for (int k = 0; k < kGroup; ++k) sum[k] += multiply(factor, right[at[k] + c]);
+      for (int r = 0; r < R; ++r) factor[r] = left[r * apart * step];
+        // Row R t + s of Y is needed for row r on the diagonal of offset low + s - r.
+#pragma unroll
+      for (int s = 0; s < R + kGroup - 1; ++s) {
+        if (s >= R + reach) break;
+        const T other = right[(s % R * apart + s / R) * step];
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+          if (s >= r && s - r < kGroup) sum[r][s - r] += multiply(factor[r], other);
+        }
+      }
     }
   }
-  const int64 i = first + threadIdx.x;
-  values += member * members.c;
+  T* const sums = in_x;
+  for (int begin = 0; begin <= reach; begin += Tile<T>::at_once) {
+    __syncthreads();
 #pragma unroll
-  for (int k = 0; k < kGroup; ++k) {
-    if (k < group.count && diagonals[k].holds(i)) values[diagonals[k].base + i] = sum[k];
+    for (int k = 0; k < kGroup; ++k) {
+      if (k < begin || k >= begin + Tile<T>::at_once || k > reach) continue;
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        sums[(k - begin) * Tile<T>::sums_size + r * Tile<T>::sums_apart + threadIdx.x] = sum[r][k];
+      }
+    }
+    __syncthreads();
+    for (int d = 0; d < group.count; ++d) {
+      const Diagonal here = list[d];
+      const int k = static_cast<int>(here.offset - low) - begin;
+      if (k < 0 || k >= Tile<T>::at_once) continue;
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        const int row = threadIdx.x + r * Tile<T>::threads;
+        const int64 i = first + row;
+        if (i >= here.first && i < here.last) {
+          store_once(values + (here.base + i), sums[k * Tile<T>::sums_size + row % R * Tile<T>::sums_apart + row / R]);
+        }
+      }
+    }
   }
 }
 
-template <class T, int Rows, bool OneColumn>
-void run_direct(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, Members members) {
-  members.tiles = static_cast<unsigned>(ceil_div(c.rows, Rows * kBlock));
-  dim3 grid(static_cast<unsigned>(members.tiles * members.count));
-  // Few rows: several blocks divide the diagonals.
-  const int64 shares = std::clamp<int64>(kManyBlocks / grid.x, 1, ceil_div(resident.count, kAt));
-  const int each = static_cast<int>(ceil_div(ceil_div(resident.count, shares), kAt) * kAt);
-  grid.y = static_cast<unsigned>(ceil_div(resident.count, each));
-  launch("sampled diagonals", direct<T, Rows, OneColumn>, grid, dim3(kBlock), resident.begin(), resident.count, each,
-         Block<const T>(x), Block<const T>(y), x.cols, c.values.as<T>(), c.rows, members);
+template <class T>
+void run_tiles(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, Members members) {
+  members.tiles = static_cast<unsigned>(ceil_div(c.rows, kTileRows));
+  const dim3 grid(static_cast<unsigned>(members.tiles * members.count), static_cast<unsigned>(resident.group_count));
+  launch("sampled diagonals", tiles<T>, grid, dim3(Tile<T>::threads), resident.begin(),
+         resident.groups.template as<const Group>(), Block<const T>(x), Block<const T>(y), x.cols, c.values.as<T>(),
+         c.rows, c.cols, members);
 }
 
+// ---- The choice ---------------------------------------------------------------------------------------------------
 template <class T>
 void run_members(const Dense& x, const Dense& y, Matrix& c, Members members) {
   const Layout& layout = c.layout();
   const auto resident =
       cached<ResidentDiagonals>(layout.cache(), "sampled", [&] { return std::make_shared<ResidentDiagonals>(layout); });
   if (resident->count == 0 || members.count == 0) return;
-  const auto by_rows = [](const Dense& d) { return d.col_stride == 1 && d.row_stride != 1; };
-  if (x.cols > 1 && by_rows(x) && by_rows(y)) {
-    members.tiles = static_cast<unsigned>(ceil_div(c.rows, kStagedRows));
-    const dim3 grid(static_cast<unsigned>(members.tiles * members.count), static_cast<unsigned>(resident->group_count));
-    launch("sampled diagonals", staged<T>, grid, dim3(kStagedRows), resident->begin(),
-           resident->groups.template as<const Group>(), Block<const T>(x), Block<const T>(y), x.cols, c.values.as<T>(),
-           c.rows, c.cols, members);
-  } else if (x.cols != 1) {
-    run_direct<T, 1, false>(*resident, x, y, c, members);
-  } else if (sizeof(T) > 8 || c.rows * members.count < kManyBlocks * kBlock) {
-    run_direct<T, 1, true>(*resident, x, y, c, members);
-  } else {
-    run_direct<T, 2, true>(*resident, x, y, c, members);
-  }
+  const bool few = c.rows * members.count < kManyBlocks * kBlock;
+  if (x.cols != 1) run_tiles<T>(*resident, x, y, c, members);
+  else if (few || sizeof(T) == 16) run_one_column<T, 1>(*resident, x, y, c, members);
+  else run_one_column<T, sizeof(T) == 4 ? 4 : 2>(*resident, x, y, c, members);
 }
 
 template <class T, class>

@@ -3,8 +3,7 @@
 //   C: m x n in blocks of 8 x 8.  X: m x p.  Y: n x p, both in C order.  Bytes at least: X + Y + C.
 //
 // A warp processes a row of blocks, one block after another; a lane handles two of its 64 elements, and counts bits to
-// find their values, which are consecutive. Each sum is added by one thread, in order, so that every run gives the same
-// bits.
+// find their values, which are consecutive. Sums are added in a fixed order, so that every run gives the same bits.
 #include "formats/bmsparse/blocks.cuh"
 #include "kernels/sampled/rows.cuh"
 
@@ -13,8 +12,9 @@ namespace diagsparse::cuda::bmsparse {
 namespace {
 
 using sampled::DenseRows;
+using sampled::Reading;
 
-template <int Width, class T>
+template <Reading Kind, class T>
 __global__ void __launch_bounds__(kBlock)
     write_blocks(const Bmsparse<T> c, DenseRows<T> x, DenseRows<T> y, int64 length, T* values) {
   const int64 i = thread_index() / 32;
@@ -27,9 +27,9 @@ __global__ void __launch_bounds__(kBlock)
     for (int half = 0; half < 2; ++half) {
       const int position = 32 * half + lane;
       const Bitmap before = up_to(bitmap, position);
-      if ((before & 1) == 0) continue;
       const int64 row = kTile * i + position / kTile, column = kTile * c.col[b] + position % kTile;
-      to[__popcll(before)] = sampled::row_product<Width>(x[row], y[column], length);
+      const T sum = sampled::row_product<Kind>(before & 1, x[row], y[column], length);
+      if (before & 1) store_once(to + __popcll(before), sum);
     }
   }
 }
@@ -37,8 +37,8 @@ __global__ void __launch_bounds__(kBlock)
 template <class T, class>
 struct SampledBlocks {
   static void run(const Dense& x, const Dense& y, Matrix& c) {
-    sampled::with_width<T>(x, y, [&](auto width) {
-      launch("sampled blocks", write_blocks<decltype(width)::value, T>, blocks(32 * tiles_along(c.rows)), dim3(kBlock),
+    sampled::with_reading<T>(x, y, [&](auto kind) {
+      launch("sampled blocks", write_blocks<decltype(kind)::value, T>, blocks(32 * tiles_along(c.rows)), dim3(kBlock),
              Bmsparse<T>::of(c), DenseRows<T>(x), DenseRows<T>(y), x.cols, c.values.as<T>());
     });
   }

@@ -4,7 +4,7 @@
 //
 // A warp processes consecutive entries, whatever rows they belong to, 32 at a time: each lane has the end of one of 32
 // rows, and finds the row of its entry among them. The columns of all entries of the warp are loaded first, and for
-// vectors also the elements of Y. Each sum is added by one thread, in order, so that every run gives the same bits.
+// vectors also the elements of Y. Sums are added in a fixed order, so that every run gives the same bits.
 #include "device/bisection.cuh"
 #include "formats/csr/layout.hpp"
 #include "kernels/sampled/rows.cuh"
@@ -14,6 +14,7 @@ namespace diagsparse::cuda::csr {
 namespace {
 
 using sampled::DenseRows;
+using sampled::Reading;
 
 constexpr int kTimes = 8, kEntries = 32 * kTimes;  // of a warp
 
@@ -30,7 +31,7 @@ __device__ int64 row_of(const std::int64_t* indptr, int64 lines, int64 entry, in
   return first;
 }
 
-template <int Width, class T>
+template <Reading Kind, class T>
 __global__ void __launch_bounds__(kBlock)
     write_entries(const std::int64_t* indptr, const std::int32_t* indices, int64 lines, int64 count, DenseRows<T> x,
                   DenseRows<T> y, int64 length, T* values) {
@@ -42,7 +43,7 @@ __global__ void __launch_bounds__(kBlock)
 #pragma unroll
   for (int k = 0; k < kTimes; ++k) column[k] = 32 * k + lane < some ? load_once(indices + first + 32 * k + lane) : 0;
   [[maybe_unused]] T right[kTimes];
-  if constexpr (Width == 0) {
+  if constexpr (Kind == Reading::single) {
 #pragma unroll
     for (int k = 0; k < kTimes; ++k) right[k] = load(y[column[k]]);
   }
@@ -67,11 +68,14 @@ __global__ void __launch_bounds__(kBlock)
       if (__shfl_sync(~0u, end, before + step - 1) <= e) before += step;
     }
     if (__shfl_sync(~0u, end, before) <= e) ++before;
-    if (e < some) {
-      int64 i = base + before;
-      if (before == 32) i = bisect(i, lines, [&](int64 row) { return indptr[row + 1] <= first + e; });
-      if constexpr (Width == 0) store_once(values + first + e, multiply(load(x[i]), right[k]));
-      else store_once(values + first + e, sampled::row_product<Width>(x[i], y[column[k]], length));
+    const bool active = e < some;
+    int64 i = base + before;
+    if (active && before == 32) i = bisect(i, lines, [&](int64 row) { return indptr[row + 1] <= first + e; });
+    if constexpr (Kind == Reading::single) {
+      if (active) store_once(values + first + e, multiply(load(x[i]), right[k]));
+    } else {
+      const T sum = sampled::row_product<Kind>(active, x[i], y[column[k]], length);
+      if (active) store_once(values + first + e, sum);
     }
   }
 }
@@ -81,8 +85,8 @@ template <class T>
 void write_lines(const Dense& x, const Dense& y, int64 lines, Matrix& c) {
   const int64 count = c.structure->stored(), warps = ceil_div(count, kEntries);
   if (count == 0) return;
-  sampled::with_width<T>(x, y, [&](auto width) {
-    launch("sampled entries", write_entries<decltype(width)::value, T>, blocks(32 * warps), dim3(kBlock),
+  sampled::with_reading<T>(x, y, [&](auto kind) {
+    launch("sampled entries", write_entries<decltype(kind)::value, T>, blocks(32 * warps), dim3(kBlock),
            c.index("indptr").as<const std::int64_t>(), c.index("indices").as<const std::int32_t>(), lines, count,
            DenseRows<T>(x), DenseRows<T>(y), x.cols, c.values.as<T>());
   });

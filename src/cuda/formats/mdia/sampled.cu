@@ -5,7 +5,7 @@
 //
 // A warp processes a block of 32 rows, and a lane a row. The lanes check 32 diagonals at a time, count the values of
 // each, and list those that have some; then each lane writes its values on four of these at once, which are consecutive
-// in memory for the warp. Each sum is added by one thread, in order, so that every run gives the same bits.
+// in memory for the warp. Sums are added in a fixed order, so that every run gives the same bits.
 #include "formats/mdia/masks.cuh"
 #include "kernels/sampled/rows.cuh"
 
@@ -14,6 +14,7 @@ namespace diagsparse::cuda::mdia {
 namespace {
 
 using sampled::DenseRows;
+using sampled::Reading;
 
 constexpr int kSampledThreads = 128, kSampledAt = 4;
 
@@ -23,7 +24,7 @@ struct alignas(16) ListedMask {
   std::uint32_t begin;  // among the values of these 32 diagonals
 };
 
-template <int Width, class T>
+template <Reading Kind, class T>
 __global__ void __launch_bounds__(kSampledThreads)
     write_masks(const Mdia<T> c, DenseRows<T> x, DenseRows<T> y, int64 length, T* values) {
   __shared__ ListedMask lists[kSampledThreads / 32][32];
@@ -53,12 +54,12 @@ __global__ void __launch_bounds__(kSampledThreads)
 #pragma unroll
       for (int k = 0; k < kSampledAt; ++k) {
         const ListedMask here = list[first + k];
-        if (here.rows >> lane & 1) sum[k] = sampled::row_product<Width>(x[row], y[row + here.offset], length);
+        sum[k] = sampled::row_product<Kind>(here.rows >> lane & 1, x[row], y[row + here.offset], length);
       }
 #pragma unroll
       for (int k = 0; k < kSampledAt; ++k) {
         const ListedMask here = list[first + k];
-        if (here.rows >> lane & 1) next[here.begin + __popc(here.rows & lower)] = sum[k];
+        if (here.rows >> lane & 1) store_once(next + (here.begin + __popc(here.rows & lower)), sum[k]);
       }
     }
     __syncwarp();
@@ -71,8 +72,8 @@ struct SampledMasks {
   static void run(const Dense& x, const Dense& y, Matrix& c) {
     const auto to = Mdia<T>::of(c);
     const dim3 grid(static_cast<unsigned>(ceil_div(to.blocks(), kSampledThreads / 32)));
-    sampled::with_width<T>(x, y, [&](auto width) {
-      launch("sampled masks", write_masks<decltype(width)::value, T>, grid, dim3(kSampledThreads), to, DenseRows<T>(x),
+    sampled::with_reading<T>(x, y, [&](auto kind) {
+      launch("sampled masks", write_masks<decltype(kind)::value, T>, grid, dim3(kSampledThreads), to, DenseRows<T>(x),
              DenseRows<T>(y), x.cols, c.values.as<T>());
     });
   }

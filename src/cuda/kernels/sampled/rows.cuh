@@ -18,43 +18,80 @@ struct DenseRows {
   __device__ const T* operator[](int64 i) const { return data + i * step; }
 };
 
-// The sum over p of x[p] y[p], in this order, which a thread reads `Width` elements at a time; Width = 0: of single
-// elements.
-template <int Width, class T>
-__device__ T row_product(const T* x, const T* y, int64 length) {
-  if constexpr (Width == 0) {
-    return multiply(load(x), load(y));
-  } else {
-    T sum{};
-    for (int64 p = 0; p < length; p += Width) {
-      if constexpr (Width == 1) {
-        sum += multiply(load(x + p), load(y + p));
-      } else {
-        const uint4 left = __ldg(reinterpret_cast<const uint4*>(x + p)),
-                    right = __ldg(reinterpret_cast<const uint4*>(y + p));
-        T some_x[Width], some_y[Width];
-        memcpy(some_x, &left, sizeof(left));
-        memcpy(some_y, &right, sizeof(right));
+// How the elements of two rows are read.
+enum class Reading {
+  single,   // one column
+  plain,    // one element after another
+  packets,  // 16 bytes at a time
+  groups,   // eight lanes read a row together, 16 bytes each
+};
+
+template <class T>
+constexpr int kInPacket = 16 / static_cast<int>(sizeof(T));
+
+// Adds the products of the elements in 16 bytes.
+template <class T>
+__device__ void add_packet(T& sum, const T* x, const T* y) {
+  const uint4 left = __ldg(reinterpret_cast<const uint4*>(x)), right = __ldg(reinterpret_cast<const uint4*>(y));
+  T some_x[kInPacket<T>], some_y[kInPacket<T>];
+  memcpy(some_x, &left, sizeof(left));
+  memcpy(some_y, &right, sizeof(right));
 #pragma unroll
-        for (int k = 0; k < Width; ++k) sum += multiply(some_x[k], some_y[k]);
-      }
-    }
-    return sum;
-  }
+  for (int k = 0; k < kInPacket<T>; ++k) sum += multiply(some_x[k], some_y[k]);
 }
 
-// Calls f with the width in which rows of X and Y are read: 0, 1 or the elements of 16 bytes.
-template <class T, class F>
-void with_width(const Dense& x, const Dense& y, const F& f) {
-  constexpr int packet = 16 / static_cast<int>(sizeof(T));
-  const auto aligned = [](const Dense& d) {
-    return reinterpret_cast<std::uintptr_t>(d.data) % 16 == 0 && d.row_stride % packet == 0 && d.cols % packet == 0;
-  };
-  if (x.cols == 1) return f(std::integral_constant<int, 0>{});
-  if constexpr (packet > 1) {
-    if (aligned(x) && aligned(y)) return f(std::integral_constant<int, packet>{});
+template <class T>
+__device__ const T* of_lane(const T* address, int lane) {
+  return reinterpret_cast<const T*>(__shfl_sync(~0u, reinterpret_cast<unsigned long long>(address), lane));
+}
+
+// The value of the lane whose number differs in this bit.
+template <class T>
+__device__ T across(T v, int bit) {
+  if constexpr (is_complex<T>) return {__shfl_xor_sync(~0u, v.re, bit), __shfl_xor_sync(~0u, v.im, bit)};
+  else return __shfl_xor_sync(~0u, v, bit);
+}
+
+// The sum over p of x[p] y[p] for each active lane, whose rows these are. All lanes of the warp call it.
+template <Reading Kind, class T>
+__device__ T row_product(bool active, const T* x, const T* y, int64 length) {
+  T sum{};
+  if constexpr (Kind == Reading::single) {
+    if (active) sum = multiply(load(x), load(y));
+  } else if constexpr (Kind == Reading::plain) {
+    for (int64 p = 0; active && p < length; ++p) sum += multiply(load(x + p), load(y + p));
+  } else if constexpr (Kind == Reading::packets) {
+    for (int64 p = 0; active && p < length; p += kInPacket<T>) add_packet(sum, x + p, y + p);
+  } else {
+    constexpr int lanes = 8;
+    const int lane = threadIdx.x % lanes, first = threadIdx.x % 32 - lane;
+    const unsigned which = __ballot_sync(~0u, active);
+#pragma unroll
+    for (int k = 0; k < lanes; ++k) {  // the rows of lane `first + k`
+      const T *const left = of_lane(x, first + k), *const right = of_lane(y, first + k);
+      T part{};
+      if (which >> (first + k) & 1) {
+        for (int64 p = lane * kInPacket<T>; p < length; p += lanes * kInPacket<T>)
+          add_packet(part, left + p, right + p);
+      }
+      for (int step = 1; step < lanes; step *= 2) part += across(part, step);
+      if (lane == k) sum = part;
+    }
   }
-  f(std::integral_constant<int, 1>{});
+  return sum;
+}
+
+// Calls f with the way in which rows of X and Y are read.
+template <class T, class F>
+void with_reading(const Dense& x, const Dense& y, const F& f) {
+  const auto aligned = [](const Dense& d) {
+    return reinterpret_cast<std::uintptr_t>(d.data) % 16 == 0 && d.row_stride % kInPacket<T> == 0 &&
+           d.cols % kInPacket<T> == 0;
+  };
+  if (x.cols == 1) f(std::integral_constant<Reading, Reading::single>{});
+  else if (!aligned(x) || !aligned(y)) f(std::integral_constant<Reading, Reading::plain>{});
+  else if (x.cols * static_cast<int64>(sizeof(T)) < 128) f(std::integral_constant<Reading, Reading::packets>{});
+  else f(std::integral_constant<Reading, Reading::groups>{});
 }
 
 }  // namespace diagsparse::cuda::sampled

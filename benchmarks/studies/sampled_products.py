@@ -145,7 +145,10 @@ def _by_diagonals(module: Any, A: Any, x: Any, y: Any) -> Prepared:
 
 def _by_torch(torch: Any, csr: Any, x: Any, y: Any) -> Prepared:
     """Return PyTorch's ``sampled_addmm`` with beta = 0, and its result."""
-    parts = (torch.from_numpy(part).cuda() for part in (csr.indptr, csr.indices, np.zeros_like(csr.data)))
+    parts = (
+        torch.from_numpy(part).cuda()
+        for part in (*(i.astype(np.int64) for i in (csr.indptr, csr.indices)), np.zeros_like(csr.data))
+    )
     pattern = torch.sparse_csr_tensor(*parts, size=csr.shape)
     left, right = (torch.from_numpy(v.reshape(len(v), -1)).cuda() for v in (x, y))
     result = torch.sparse.sampled_addmm(pattern, left, right.T, beta=0.0)

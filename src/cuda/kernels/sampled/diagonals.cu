@@ -11,6 +11,9 @@
 // that it reads is used for several of them. Shared memory also brings the sums to the order in which they are written.
 //
 // Both add a sum in the order of the columns, so that every run gives the same bits.
+//
+// H200, float64, band of 11, n = 10^6: 27 us for vectors, 0.9 of the copy rate. Blocks of columns are slower than the
+// memory, since their elements are read from shared memory for each diagonal.
 #include <vector>
 
 #include "core/sampled.hpp"
@@ -79,7 +82,7 @@ template <class T, int Rows>
 __global__ void __launch_bounds__(kBlock)
     one_column(const Diagonal* diagonals, int count, int each, Block<const T> x, Block<const T> y, T* values,
                int64 rows, const __grid_constant__ Members members) {
-  constexpr int height = Rows * kBlock, at_once = 4;
+  constexpr int height = Rows * kBlock, at_once = 2;
   __shared__ Listed<T> list[kListed];
   const int64 member = blockIdx.x / members.tiles;
   const int64 row = static_cast<int64>(blockIdx.x - member * members.tiles) * height;
@@ -151,10 +154,10 @@ void run_one_column(const ResidentDiagonals& resident, const Dense& x, const Den
 // threads that process neighbouring groups of rows read neighbouring positions; each position has `step` elements.
 template <class T>
 struct Tile {
-  static constexpr int rows = sizeof(T) == 16 ? 2 : 4;  // of a thread
+  static constexpr int rows = 2;  // of a thread
   static constexpr int threads = kTileRows / rows;
   static constexpr int width = 64 / sizeof(T), step = width + 1;  // columns at a time; odd, to use all banks
-  static constexpr int apart = sizeof(T) == 4 ? 80 : sizeof(T) == 8 ? 72 : 140;  // no conflicts of banks while copying
+  static constexpr int apart = sizeof(T) == 16 ? 140 : 136;       // no conflicts of banks while copying
   static constexpr int size = rows * apart * step;
   // Sums of a diagonal in shared memory, in the same order.
   static constexpr int sums_apart = threads + 128 / sizeof(T) / rows, sums_size = rows * sums_apart;
@@ -207,7 +210,7 @@ __global__ void __launch_bounds__(Tile<T>::threads)
       T factor[R];
 #pragma unroll
       for (int r = 0; r < R; ++r) factor[r] = left[r * apart * step];
-        // Row R t + s of Y is needed for row r on the diagonal of offset low + s - r.
+      // Row R t + s of Y is needed for row r on the diagonal of offset low + s - r.
 #pragma unroll
       for (int s = 0; s < R + kGroup - 1; ++s) {
         if (s >= R + reach) break;
@@ -265,8 +268,8 @@ void run_members(const Dense& x, const Dense& y, Matrix& c, Members members) {
   if (resident->count == 0 || members.count == 0) return;
   const bool few = c.rows * members.count < kManyBlocks * kBlock;
   if (x.cols != 1) run_tiles<T>(*resident, x, y, c, members);
-  else if (few || sizeof(T) == 16) run_one_column<T, 1>(*resident, x, y, c, members);
-  else run_one_column<T, sizeof(T) == 4 ? 4 : 2>(*resident, x, y, c, members);
+  else if (few) run_one_column<T, 1>(*resident, x, y, c, members);
+  else run_one_column<T, 4>(*resident, x, y, c, members);
 }
 
 template <class T, class>

@@ -21,6 +21,7 @@ from .studies.evolution import EVOLUTION
 from .studies.gradients import GRADIENTS
 from .studies.hamiltonians import HAMILTONIANS
 from .studies.row_formats import ROW_FORMATS
+from .studies.sampled_products import SAMPLED_PRODUCTS
 from .studies.scaling import SCALING
 from .studies.small_work import SMALL_WORK
 from .studies.wide import WIDE
@@ -28,8 +29,8 @@ from .studies.wide import WIDE
 EXPERIMENTS = {
     one.name: one
     for one in (
-        TABLES_000, TABLES_002, TABLES_003, TABLES_004, ROW_FORMATS, HAMILTONIANS, EVOLUTION, WIDE, ADVICE, SMALL_WORK,
-        AGAINST_BLAS, BLOCK_SIZES, SCALING, GRADIENTS,
+        TABLES_000, TABLES_002, TABLES_003, TABLES_004, ROW_FORMATS, HAMILTONIANS, EVOLUTION, WIDE, SAMPLED_PRODUCTS,
+        ADVICE, SMALL_WORK, AGAINST_BLAS, BLOCK_SIZES, SCALING, GRADIENTS,
     )
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 from diagsparse._study.bench_summary import Pair
 from diagsparse._study.timed_rows import Timed
 
-PEERS = ("SciPy", "MKL", "QuTiP", "cuSPARSE", "CuPy", "nvmath")  #: prefixes of their columns
+PEERS = ("SciPy", "NumPy", "MKL", "QuTiP", "cuSPARSE", "CuPy", "nvmath", "PyTorch")  #: prefixes of their columns
 
 
 @dataclass(frozen=True)

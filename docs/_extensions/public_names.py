@@ -23,7 +23,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
         "_formats",
     ],
     "look": ["_matrix.base", "_matrix.registry", "_matrix.norms", "_products.forecasts"],
-    "multiply": ["_products.products", "_products.sums", "_products.commutators"],
+    "multiply": ["_products.products", "_products.sums", "_products.commutators", "_products.sampled"],
     "many": [
         "_evolution",
         "_products.chains",

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ._products.interleaved import interleaved_batch
     from ._products.kron import kron
     from ._products.linear_combination import linear_combination
+    from ._products.sampled import sampled_product
     from ._products.solving import factorized
     from ._products.triangular import solve_triangular
     from ._solving.solve import solve
@@ -64,6 +65,7 @@ _LATER = {
     "_products.interleaved": ("interleaved_batch",),
     "_products.kron": ("kron",),
     "_products.linear_combination": ("linear_combination",),
+    "_products.sampled": ("sampled_product",),
     "_products.solving": ("factorized",),
     "_products.triangular": ("solve_triangular",),
     "_solving.solve": ("solve",),
@@ -82,8 +84,8 @@ __all__ = [
     "diags", "evolve", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0",
     "ilu0", "interleaved_batch", "issparse", "kron", "linear_combination", "matmul", "memory_report", "multigrid",
     "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply", "reordered",
-    "set_memory_pool", "set_num_threads", "show_config", "solve", "solve_triangular", "spectral_bounds", "syr2k",
-    "syrk", "vstack", "write", *_classes,
+    "sampled_product", "set_memory_pool", "set_num_threads", "show_config", "solve", "solve_triangular",
+    "spectral_bounds", "syr2k", "syrk", "vstack", "write", *_classes,
 ]  # fmt: skip
 
 

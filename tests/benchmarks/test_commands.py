@@ -23,6 +23,7 @@ WORDS = {
     "hamiltonians": ["Chains of spins", "2^8 to 2^20 states"],
     "evolution": ["expm_multiply", "Neel state", "ten minutes"],
     "wide": ["51 to 801 diagonals", "two minutes"],
+    "sampled-products": ["11, 27 and 101 diagonals", "less than a minute"],
     "row-formats": ["Seven matrices of 32768 to 4 million rows"],
     "advice": ["recommend", "five times more"],
     "small-work": ["one thread", "two minutes"],

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from oracle import long
 
 import diagsparse as ds
@@ -208,4 +209,29 @@ def inside(A: Any, m: int) -> np.ndarray:
     return A._matrix.values.reshape(-1)[:m]
 
 
-CHECKS = {matvec: 6, left_product: 2, into_output: 5, infinities: 0.7, wrong_operands: 0.6}
+def sampled(case: Case) -> None:
+    """A sampled product, compared at the nonzeros of the matrix."""
+    drawn = draw(case, large=0.03)
+    A, width = drawn.A, case.pick((None, *COLUMNS[:6]))
+    dtypes = case.pick(arrays.VALUE), case.pick(arrays.VALUE)
+    shapes = [(n,) if width is None else (n, width) for n in drawn.shape]
+    x, y = (arranged(case, numbers(case, s, t), arrays.INPUTS) for s, t in zip(shapes, dtypes, strict=True))
+
+    def product() -> Any:
+        return ds.sampled_product(A, x.array, y.array)
+
+    if not A._format.sampled:
+        return refused(NotImplementedError, product, f"the format {A.format}")
+    C, exact = product(), sp.coo_array(drawn.exact)
+    rows, columns = exact.coords
+    left, right = (
+        v.array.reshape(len(v.array), -1) if v.array.size else np.zeros((v.array.shape[0], 1)) for v in (x, y)
+    )
+    terms = long(left[rows]) * long(right[columns])
+    got = np.asarray(C.to_scipy("csr")[rows, columns]).ravel() if len(rows) else np.zeros(0, C.dtype)
+    close(got, terms.sum(axis=1), abs(terms).sum(axis=1), left.shape[1], np.result_type(*dtypes))
+    finish(case, drawn, x, C.to_scipy("csr").data, lambda: product().to_scipy("csr").data)
+    y.require_unchanged("y")
+
+
+CHECKS = {matvec: 6, left_product: 2, into_output: 5, sampled: 2, infinities: 0.7, wrong_operands: 0.6}

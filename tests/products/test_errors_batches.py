@@ -49,13 +49,13 @@ def test_members_that_there_are_not():
     for i in (3, -4):
         with raises(IndexError, f"index {i}", "3 members"):
             b[i]
-    with raises(TypeError, "slice", "int"):
-        b[:2]
+    with raises(TypeError, "index", "integer"):
+        b["a"]
 
 
 def test_vectors_that_do_not_fit(device):
     b = of("wide 20 x 70", "dia", 3, "float64", device)
-    for shape in ((2, 70), (20,), (3, 20), (3, 70, 1), ()):
+    for shape in ((2, 70), (20,), (3, 20), (2, 70, 1), (3, 20, 1), (3, 70, 1, 1), ()):
         with raises(ValueError, "matvec", shape, "3 matrices 20 x 70", "(3, 70)"):
             b.matvec(to_device(np.zeros(shape), device))
     with raises(ValueError, "rmatvec", "(3, 20)"):

@@ -7,7 +7,8 @@ synchronizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
@@ -143,13 +144,22 @@ def multiply(task: Product, x: Any, out: Any, stream: Any) -> Any:
     """Run a product, or a chain of products, in the stream of its operands."""
     owner = owners.owner_of(x)
     leader = owner or owners.owner_of(out)  # the library whose current stream is used
-    device = task.backend.index
-    if stream is None:
-        getter = leader.stream_getter() if leader else None
-        with streams.using(getter(device) if getter else None):
-            return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
-    with streams.using(stream), (leader or owners.AnyLibrary).stream_context(device, streams.pointer(stream)):
+    with in_stream(leader, task.backend.index, stream):
         return _from_device(task, owner, x, out) if owner else _from_host(task, x, out)
+
+
+def in_stream(leader: type[owners.AnyLibrary] | None, device: int, stream: Any) -> AbstractContextManager[None]:
+    """Return a context in which work runs in a stream: the user's, or by default the current one of a library."""
+    if stream is not None:
+        return _in_stream(leader or owners.AnyLibrary, device, stream)
+    getter = leader.stream_getter() if leader else None
+    return streams.using(getter(device) if getter else None)
+
+
+@contextmanager
+def _in_stream(leader: type[owners.AnyLibrary], device: int, stream: Any) -> Iterator[None]:
+    with streams.using(stream), leader.stream_context(device, streams.pointer(stream)):
+        yield
 
 
 def operand(a: Any, x: Any) -> Any:

@@ -26,7 +26,7 @@ _BLOCK_NBYTES = 20  # bytes of the column, the bitmap and the pointer to the val
 class Bmsparse(OwnProducts):
     """The layout of `bmsparse_array`."""
 
-    narrow = True
+    narrow = sampled = True
     structure = ("block_indptr", "block_col", "bitmap", "value_indptr")
 
     def description(self, a: SparseArray) -> str:

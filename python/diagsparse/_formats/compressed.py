@@ -17,6 +17,7 @@ class Compressed(Entries):
     """The layout of `csr_array` and `csc_array`, whose pointers run along an axis: 0 for rows, 1 for columns."""
 
     structure = ("indices", "indptr")
+    sampled = True
 
     def __init__(self, name: str, axis: int, scipy_class: type) -> None:
         super().__init__(name)

@@ -50,6 +50,7 @@ class Format(Forecasts):
     packs: ClassVar[bool] = False  # whether diagonals may be packed: one triangle, one period
     narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
     batched: ClassVar[bool] = False  # whether there are batches of the format
+    sampled: ClassVar[bool] = False  # whether there are kernels for sampled products
     by_column: bool = False  # whether drawings are coloured by column
     nearest: str = COMMON  # the most similar format of CuPy
     triangles: ClassVar[bool] = False  # whether plans can compute one triangle

@@ -29,7 +29,7 @@ from .own_products import OwnProducts
 class Mdia(Mirrored, OwnProducts):
     """The layout of `mdia_array`."""
 
-    narrow = True
+    narrow = sampled = True
     structure = ("offsets", "mask", "block_indptr")
     optional = ("mirrored", "table_indptr", "codes")
     two_dimensional = ("mask", "codes")

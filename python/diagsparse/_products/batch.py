@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 
 from .._backends.arguments import integer
 from .._backends.backend import Backend
+from .._matrix.elementwise_functions import is_scalar, over_number, scaled
+from .._matrix.operands import is_dense, is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
+from . import batch_arithmetic
 
 
 class Batch:
@@ -25,6 +28,22 @@ class Batch:
 
     def copy(self) -> Self:
         """Return an independent batch."""
+        raise NotImplementedError
+
+    def _like_this(self, everything: SparseArray) -> Self:
+        """Return the batch for a matrix of all members."""
+        raise NotImplementedError
+
+    def _transposed(self, conjugated: bool) -> Self:
+        """Return a copy whose members are the transposes or the adjoints."""
+        raise NotImplementedError
+
+    def _sum(self, other: Any, alpha: int, beta: int) -> Any:
+        """Return the batch of ``alpha A_i + beta B_i``, or NotImplemented."""
+        raise NotImplementedError
+
+    def _selected(self, part: slice) -> Self:
+        """Return the members of a slice."""
         raise NotImplementedError
 
     def _member(self, i: int) -> SparseArray:
@@ -64,8 +83,14 @@ class Batch:
     def __len__(self) -> int:
         return self.count
 
-    def __getitem__(self, i: Any) -> SparseArray:
-        """Return member `i`."""
+    @overload
+    def __getitem__(self, i: slice) -> Self: ...
+    @overload
+    def __getitem__(self, i: Any) -> SparseArray: ...
+    def __getitem__(self, i: Any) -> Any:
+        """Return member `i`, or the batch of the members of a slice."""
+        if isinstance(i, slice):
+            return self._selected(i)
         at = integer(i, f"{type(self).__name__}: index")
         if not -self.count <= at < self.count:
             raise IndexError(f"{type(self).__name__}: index {at}, but there are {self.count} members")
@@ -73,6 +98,50 @@ class Batch:
 
     def __iter__(self) -> Iterator[SparseArray]:
         return (self[i] for i in range(self.count))
+
+    # ---- arithmetic -------------------------------------------------------------------------------
+    @property
+    def T(self) -> Self:
+        """The batch of the transposes: a copy, in the same format."""
+        return self._transposed(False)
+
+    @property
+    def H(self) -> Self:
+        """The batch of the adjoints: a copy, in the same format. `rmatvec` multiplies by them without a copy."""
+        return self._transposed(True)
+
+    def conj(self) -> Self:
+        """Return the batch of the complex conjugates: a copy."""
+        return self._like_this(self._all.conj(copy=True))
+
+    def __add__(self, other: Any) -> Self:
+        """Return the batch of sums ``A_i + B_i``; a single matrix is added to all members."""
+        return self._sum(other, 1, 1)  # type: ignore[no-any-return]
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Self:
+        return self._sum(other, 1, -1)  # type: ignore[no-any-return]
+
+    def __rsub__(self, other: Any) -> Self:
+        return self._sum(other, -1, 1)  # type: ignore[no-any-return]
+
+    def __neg__(self) -> Self:
+        return self._like_this(-self._all)
+
+    def __mul__(self, factor: Any) -> Self:
+        """Return the batch of multiples, by a number or by an array of shape (count,): a number for each member."""
+        if is_scalar(factor):
+            return self._like_this(scaled(self._all, factor))
+        if is_sparse(factor) or isinstance(factor, Batch) or not is_dense(factor):
+            return NotImplemented
+        return self._like_this(batch_arithmetic.scaled_by_members(self, factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> Self:
+        """Return the batch of quotients by a number."""
+        return self._like_this(over_number(self._all, divisor)) if is_scalar(divisor) else NotImplemented
 
     def __copy__(self) -> Self:
         return self.copy()

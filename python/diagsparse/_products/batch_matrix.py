@@ -11,7 +11,6 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._matrix.registry import format_named
 from .._matrix.sparse_array import SparseArray
-from .batches import batch_array
 
 
 def on_the_diagonal(batch: Any, who: str) -> SparseArray:
@@ -29,7 +28,7 @@ def on_the_diagonal(batch: Any, who: str) -> SparseArray:
     for i, k in enumerate(offsets):
         shape = count, n - abs(k)
         into = window(backend, data, i * order + max(0, -k), shape, n)
-        _assign(into, window(backend, rows, starts[k], shape, rows.shape[1]))
+        assign(into, window(backend, rows, starts[k], shape, rows.shape[1]))
     return format_named("dia").array((data, offsets), shape=(order, order), align="row")
 
 
@@ -51,7 +50,7 @@ def nonzeros(batch: Any) -> dict[int, int]:
     for k in diagonal_starts(batch):
         data = batch._core.empty((1, order), batch.dtype.name, batch._backend.index)
         data.fill(0)
-        _assign(window(batch._backend, data, max(0, -k), (batch.count, n - abs(k)), n), elements(batch, k))
+        assign(window(batch._backend, data, max(0, -k), (batch.count, n - abs(k)), n), elements(batch, k))
         alone = format_named("dia").array((data, [k]), shape=(order, order), align="row")
         found[k] = int(alone._summary().fill.sum())
     return found
@@ -70,9 +69,13 @@ def elements(batch: Any, k: int) -> Any:
     return window(batch._backend, values, starts[k], shape, values.shape[1]) if k in starts else None
 
 
-def diagonal_starts(batch: batch_array) -> dict[int, int]:
-    """Return the offset of each diagonal, and the position of its first element among the values of a member."""
-    return {offset: start for offset, _, _, start in batch._all._format.spans(batch._all).tolist()}
+def diagonal_starts(batch: Any) -> dict[int, int]:
+    """Return the offset of each diagonal, and the position of its first element among the values of a member.
+
+    `batch` may also be a matrix.
+    """
+    a = getattr(batch, "_all", batch)
+    return {offset: start for offset, _, _, start in a._format.spans(a).tolist()}
 
 
 def window(backend: Backend, array: Any, at: int, shape: tuple[int, int], step: int) -> Any:
@@ -83,7 +86,8 @@ def window(backend: Backend, array: Any, at: int, shape: tuple[int, int], step: 
     return owners.strided(backend.core, flat, shape, (step * item, item))
 
 
-def _assign(to: Any, values: Any) -> None:
+def assign(to: Any, values: Any) -> None:
+    """Write values of the same shape to an array on either device."""
     if isinstance(to, np.ndarray):
         to[...] = values
     else:

@@ -16,7 +16,7 @@ from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import check_same_device, is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
-from . import batch_values, batch_vectors, plans
+from . import batch_arithmetic, batch_values, batch_vectors, plans
 from .batch import Batch
 
 _WHO = "batch_array"
@@ -130,17 +130,49 @@ class batch_array(Batch):
         what = f"{self.count} {display.operand(self._all)}: {display.diagonals(self.offsets)}"
         return f"<{_WHO} of {what}, {memory.human(self.nbytes)}, {self.device}>"
 
+    # ---- arithmetic -------------------------------------------------------------------------------
+    def diagonal(self, k: int = 0) -> Any:
+        """Return diagonal `k` of all members, an array of shape (count, length): a copy, 0 where it is not stored.
+
+        On a GPU it is a `DeviceArray`.
+
+        Raises
+        ------
+        ValueError
+            If the members have no such diagonal.
+        """
+        return batch_arithmetic.diagonal(self, batch_arithmetic.checked_diagonal(self, k))
+
+    def _like_this(self, everything: SparseArray) -> batch_array:
+        return self._wrap(everything._matrix)
+
+    def _transposed(self, conjugated: bool) -> batch_array:
+        result = self._wrap(batch_arithmetic.transposed(self))
+        return result.conj() if conjugated and self.dtype.kind == "c" else result
+
+    def _sum(self, other: Any, alpha: int, beta: int) -> Any:
+        if is_scalar(other) and other == 0:
+            return self.copy() if alpha == 1 else -self
+        if not isinstance(other, batch_array) and not is_sparse(other):
+            return NotImplemented
+        return self._wrap(batch_arithmetic.sum_of(self, other, alpha, beta))
+
+    def _selected(self, part: slice) -> batch_array:
+        return self._wrap(batch_arithmetic.selected(self, part))
+
     # ---- products ---------------------------------------------------------------------------------
     def matvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
-        """Return the rows ``alpha A_i x_i + beta out_i``.
+        """Return the rows ``alpha A_i x_i + beta out_i``, or such blocks of columns.
 
         Parameters
         ----------
-        x : array_like, shape (count, n) or (n,)
-            A row for each member, or one vector for all. Arrays that are not in C order are copied. As in
-            `SparseArray.matvec` it may be an array of CuPy, PyTorch or JAX on the GPU of the batch.
-        out : array, shape (count, m), optional
-            Receives the result and is returned. It may be `x` itself.
+        x : array_like, shape (count, n), (n,), (count, n, p) or (n, p)
+            A vector for each member, or one vector for all; or a block of p columns for each member, or one block for
+            all. An array of shape (count, n) always has a vector for each member; if ``n == count``, a block of n
+            columns for all is ``x[np.newaxis]``. Arrays that are not in C order are copied. As in `SparseArray.matvec`
+            it may be an array of CuPy, PyTorch or JAX on the GPU of the batch.
+        out : array, shape (count, m) or (count, m, p), optional
+            Receives the result and is returned. It may be `x` itself. On a GPU, blocks have to be in C order.
         alpha, beta : scalar
             The same for all members; a `beta` other than 0 needs `out`.
         stream : optional
@@ -148,7 +180,7 @@ class batch_array(Batch):
 
         Returns
         -------
-        array, shape (count, m)
+        array, shape (count, m) or (count, m, p)
             An array of the same library as `x`, with NumPy's result type.
 
         Raises
@@ -164,7 +196,7 @@ class batch_array(Batch):
         return batch_vectors.product(self, 0, x, out, alpha, beta, "matvec", stream)
 
     def rmatvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:
-        """Return the rows ``alpha A_i.H x_i + beta out_i``; `x` has shape (count, m) or (m,). See `matvec`."""
+        """Return the rows ``alpha A_i.H x_i + beta out_i``; `x` is as in `matvec`, with m instead of n."""
         return batch_vectors.product(self, TRANSPOSED | CONJUGATED, x, out, alpha, beta, "rmatvec", stream)
 
     def matmul(self, other: Any, *, out: batch_array | None = None, stream: Any = None) -> batch_array:

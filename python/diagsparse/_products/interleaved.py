@@ -9,11 +9,12 @@ import numpy as np
 from .._backends import memory
 from .._backends.backend import CPU
 from .._matrix.base import CONJUGATED, TRANSPOSED
+from .._matrix.elementwise import sum_with
 from .._matrix.elementwise_functions import is_scalar
 from .._matrix.operands import is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
-from . import batch_matrix, batch_values, batch_vectors
+from . import batch_arithmetic, batch_matrix, batch_values, batch_vectors
 from .batch import Batch
 from .batches import batch_array
 
@@ -145,6 +146,33 @@ class interleaved_batch(Batch):
     def __repr__(self) -> str:
         what = f"{self.count} {display.operand(self._like)}: {display.diagonals(self.offsets)}"
         return f"<{_WHO} of {what}, {memory.human(self.nbytes)}, {self.device}>"
+
+    # ---- arithmetic -------------------------------------------------------------------------------
+    def diagonal(self, k: int = 0) -> Any:
+        """Return diagonal `k` of all members, an array of shape (length, count). See `batch_array.diagonal`."""
+        at = batch_arithmetic.checked_diagonal(self, k)
+        return batch_arithmetic.diagonal(self.contiguous(), at).T
+
+    def _like_this(self, everything: SparseArray) -> interleaved_batch:
+        return self._wrap(everything, self.count)
+
+    def _transposed(self, conjugated: bool) -> interleaved_batch:
+        return self._like_this((self._all.H if conjugated else self._all.T).copy())
+
+    def _sum(self, other: Any, alpha: int, beta: int) -> Any:
+        if is_scalar(other) and other == 0:
+            return self.copy() if alpha == 1 else -self
+        if not isinstance(other, interleaved_batch):
+            return NotImplemented
+        if (other.count, other.shape) != (self.count, self.shape):
+            raise ValueError(f"+: A is {self!r}, B is {other!r}")
+        return self._like_this(sum_with(self._all, other._all, alpha, beta))
+
+    def _selected(self, part: slice) -> interleaved_batch:
+        chosen = self.contiguous()[part]
+        if not chosen.count:
+            raise IndexError(f"{_WHO}: no member in {part}, expected at least one")
+        return interleaved_batch(chosen)
 
     # ---- products ---------------------------------------------------------------------------------
     def matvec(self, x: Any, *, out: Any = None, alpha: complex = 1, beta: complex = 0, stream: Any = None) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from .._matrix.registry import FORMATS
 from .._matrix.request import Pair
 from .._matrix.sparse_array import SparseArray
 from .._show import display
+from .batch import Batch
+from .batch_plan import BatchPlan
 from .matvec_plan import MatvecPlan
 from .plan_operands import OPERATIONS, product_formats
 from .plans import MatmulPlan
@@ -118,20 +120,25 @@ def plan_matmul(
     )
 
 
-def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
+@overload
+def plan_matvec(a: Batch, /, *, kernel: None = None) -> BatchPlan: ...
+@overload
+def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan: ...
+def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan | BatchPlan:
     """Plan products of `a` with vectors or dense blocks; ``plan(x, out=y)`` computes one.
 
     Parameters
     ----------
-    a : sparse matrix, shape (m, n)
+    a : sparse matrix, shape (m, n), or batch
         Ours, SciPy's or CuPy's. A matrix of SciPy or CuPy is copied, so later changes of it have no effect. For a
-        matrix of diagsparse, each product uses the values and the structure that it has at the time.
+        matrix of diagsparse, each product uses the values and the structure that it has at the time. A plan of a batch
+        multiplies all members.
     kernel : str, optional
-        A name from ``A.kernels("matvec")``; by default the first.
+        A name from ``A.kernels("matvec")``; by default the first. Not for a batch.
 
     Returns
     -------
-    MatvecPlan
+    MatvecPlan or BatchPlan
         ``plan(x, out=None, alpha=1, beta=0, stream=None)`` returns ``alpha A x + beta out``, with `x` of shape (n,) or
         (n, k) and `out` of shape (m,) or (m, k), as `SparseArray.matvec` does. ``plan.nbytes`` is the number of bytes
         that a product with a vector moves at least.
@@ -161,6 +168,10 @@ def plan_matvec(a: Any, /, *, kernel: str | None = None) -> MatvecPlan:
     >>> y
     array([1., 0., 0., 1.])
     """
+    if isinstance(a, Batch):
+        if kernel is not None:
+            raise ValueError(f'plan_matvec: kernel="{kernel}" for {a!r}; expected None, a batch has one kernel')
+        return BatchPlan(a)
     return MatvecPlan(require_sparse(a, "plan_matvec", "A", copy=True), kernel)
 
 

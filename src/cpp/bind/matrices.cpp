@@ -126,6 +126,13 @@ Matrix with_values(const Matrix& m, py::object values) {
   return out;
 }
 
+// Whether each value has the same position in two matrices. On a GPU, the call waits for the result, unless they share
+// their structure.
+bool same_structure(const Matrix& a, const Matrix& b) {
+  const Entry entry(a.device(), {&a, &b});
+  return a.structure == b.structure || a.structure->same_as(*b.structure);
+}
+
 // Whether two matrices have the same structure and bitwise the same values. On a GPU, the call waits for the result. A
 // GPU compares 4-byte words, so 16-bit values that are not aligned to a word are reported as different.
 bool same_parts(const Matrix& a, const Matrix& b) {
@@ -198,6 +205,7 @@ void bind_matrices(py::module_& m) {
         py::arg("device") = 0, py::arg("symmetry") = 0, py::arg("period") = 0);
   m.def("indexed_matrix", &indexed_matrix);
   m.def("same_parts", &same_parts);
+  m.def("same_structure", &same_structure);
   m.def("shortest_period", &period_of);
   m.def("overlap", [](py::handle x, py::handle y) { return overlap(dense_from(x), dense_from(y)); });
 }

@@ -5,6 +5,7 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/matvec.hpp"
+#include "core/sampled.hpp"
 
 namespace py = pybind11;
 
@@ -47,6 +48,17 @@ void bind_products(py::module_& m) {
     add_scaled(alpha, a.values, beta, c.values);
   });
   m.def("chain", &run_chain);
+  m.def("sampled_result", [](const Matrix& pattern, const std::string& dtype) {
+    const DType type = dtype_from_name(dtype);
+    const Entry entry(pattern.device(), {&pattern});
+    return sampled_result(pattern, type);
+  });
+  m.def("sampled_product", [](py::handle x, py::handle y, Matrix& c) {
+    const Dense left = dense_from(x), right = dense_from(y);
+    if (!c.values.writeable) throw std::invalid_argument("sampled_product: the values of out are read-only");
+    const Entry entry(c.device(), {&c});
+    sampled_product(left, right, c);
+  });
 }
 
 }  // namespace diagsparse

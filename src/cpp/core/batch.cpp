@@ -10,9 +10,10 @@ Matrix member(const Matrix& all, int64 i) {
   return one;
 }
 
-Dense member(const Dense& rows, int64 i) {
+Dense member(const Dense& rows, int64 i, int64 columns) {
   char* data = rows.as<char>() + i * rows.row_stride * item_size(rows.dtype);
-  return {data, rows.dtype, rows.cols, 1, 1, rows.cols};
+  const int64 height = rows.cols / columns;
+  return {data, rows.dtype, height, columns, columns, columns == 1 ? height : 1};
 }
 
 Matrix batch_result(const Plan& plan, int64 count, DType dtype) {

@@ -2,6 +2,7 @@
 // member, all threads work together. No sum depends on that, so the result is bitwise the same as member by member.
 #include "core/batch.hpp"
 
+#include "core/sampled.hpp"
 #include "cpu/parallel.hpp"
 
 namespace diagsparse {
@@ -24,13 +25,13 @@ void advance(Matrix& one, int64 stride) { one.values.data = one.values.as<char>(
 
 }  // namespace
 
-void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, int64 columns) {
   const MatvecKernel multiply = matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype);
   const int64 stride = member_stride(a);
-  by_members(y.rows, a.structure->stored(), [&](int64 first, int64 last) {
+  by_members(y.rows, a.structure->stored() * columns, [&](int64 first, int64 last) {
     Matrix one = member(a, first);
     for (int64 i = first; i < last; ++i, advance(one, stride)) {
-      multiply(one, op, alpha, member(x, i), beta, member(y, i));
+      multiply(one, op, alpha, member(x, i, columns), beta, member(y, i, columns));
     }
   });
 }
@@ -47,6 +48,32 @@ void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alp
       advance(right, of_b);
       advance(result, of_c);
     }
+  });
+}
+
+void batch_sampled_product(const Dense& x, const Dense& y, int64 columns, Matrix& c) {
+  const SampledKernel run = sampled_kernel(c.format, c.dtype);
+  const int64 stride = member_stride(c);
+  by_members(c.values.shape.rows, c.structure->stored() * columns, [&](int64 first, int64 last) {
+    Matrix one = member(c, first);
+    for (int64 i = first; i < last; ++i, advance(one, stride)) run(member(x, i, columns), member(y, i, columns), one);
+  });
+}
+
+void scale_members(const Array& factors, bool interleaved, Array& values) {
+  const int64 count = factors.size();
+  if (values.size() == 0) return;
+  const int64 size = values.size() / count, rows = interleaved ? size : count, length = interleaved ? count : size;
+  with_value_type(values.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const T* const factor = factors.as<T>();
+    const int64 each = std::max<int64>(1, kRunWork / length);
+    parallel_for((rows + each - 1) / each, values.size(), [&](int64 run) {
+      for (int64 r = run * each; r < std::min(rows, (run + 1) * each); ++r) {
+        T* const row = values.as<T>() + r * length;
+        for (int64 k = 0; k < length; ++k) row[k] = multiply(row[k], factor[interleaved ? k : r]);
+      }
+    });
   });
 }
 

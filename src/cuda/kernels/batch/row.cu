@@ -1,7 +1,8 @@
 // Batches of dia, hm and cdm on the GPU: y_i = alpha op(A_i) x_i + beta y_i, and C_i = alpha op(A_i) op(B_i) + beta
 // C_i.
 //
-//   A: `count` members of m x n, with values `stride` apart.  x: count x n.  y: count x m.  One launch for all members.
+//   A: `count` members of m x n, with values `stride` apart.  x: count x n.  y: count x m; or blocks of p columns,
+//   count x n x p and count x m x p.  One launch for all members.
 //
 // The elements of all results are numbered consecutively, member after member, and a thread computes one of them. So
 // many small members fill the GPU like a large one, and neighbouring threads read neighbouring values. A thread adds
@@ -64,20 +65,20 @@ struct SmallTerm {
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     member_rows(const Term* terms, int count, const U* values, bool conj, const V* x, Product<U, V>* y, Strides strides,
-                int64 members, unsigned rows, const __grid_constant__ Update<Product<U, V>> update) {
+                int64 members, unsigned each, unsigned columns, const __grid_constant__ Update<Product<U, V>> update) {
   __shared__ SmallTerm near[kTerms + kAt];  // padded, because threads read past the end
-  const Item item(rows);
+  const Item item(each);
   const bool active = item.member < members;
-  const int i = static_cast<int>(item.number);
+  const int i = static_cast<int>(columns == 1 ? item.number : item.number / columns);  // element number is in row i
   values += item.member * strides.u + i;
-  x += item.member * strides.v + i;
+  x += item.member * strides.v + item.number;
   Product<U, V> sum{};
   for (int begin = 0; begin < count; begin += kTerms) {
     const int some = min(count - begin, kTerms);
     __syncthreads();
     for (int k = threadIdx.x; k < some; k += kBlock) {
       const Term term = terms[begin + k];
-      near[k] = {term.u, term.v, static_cast<int>(term.first), static_cast<int>(term.last)};
+      near[k] = {term.u, term.v * columns, static_cast<int>(term.first), static_cast<int>(term.last)};
     }
     __syncthreads();
     for (int t = 0; active && t < some; t += kAt) {
@@ -96,7 +97,7 @@ __global__ void __launch_bounds__(kBlock)
       }
     }
   }
-  if (active) update.one(y + item.member * strides.out + i, sum);
+  if (active) update.one(y + item.member * strides.out + item.number, sum);
 }
 
 // `length` items for each diagonal of C; items past the end of shorter diagonals do nothing.
@@ -123,14 +124,15 @@ __global__ void __launch_bounds__(kBlock)
 
 template <class U, class V>
 struct MemberRows {
-  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
+  static void run(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, int64 columns) {
     using T = Product<U, V>;
     const auto resident_data = matvec::resident_terms(a, op);
     const Strides strides{member_stride(a), x.row_stride, y.row_stride};
     by_launches(y.rows, y.cols, [&](int64 first, int64 members, dim3 grid) {
       launch("batch matvec", member_rows<U, V>, grid, dim3(kBlock), resident_data->terms_begin(), resident_data->count,
              a.values.as<U>() + first * strides.u, op.conjugated, x.as<V>() + first * strides.v,
-             y.as<T>() + first * strides.out, strides, members, static_cast<unsigned>(y.cols), Update<T>(alpha, beta));
+             y.as<T>() + first * strides.out, strides, members, static_cast<unsigned>(y.cols),
+             static_cast<unsigned>(columns), Update<T>(alpha, beta));
     });
   }
 };
@@ -152,6 +154,16 @@ struct MemberDiagonals {
   }
 };
 
+template <class T>
+__global__ void __launch_bounds__(kBlock)
+    scale_values(const T* factors, int64 count, int64 size, bool interleaved, T* values) {
+  const int64 k = thread_index();
+  if (k < count * size) values[k] = multiply(values[k], factors[interleaved ? k % count : k / size]);
+}
+
+using MemberKernel = void (*)(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y,
+                              int64 columns);
+
 // Whether a product has small members, which `member_diagonals` computes in one launch.
 bool small(const Plan& plan) {
   const auto sums = static_cast<int64>(diagonal_work(plan).sums.sums.size());
@@ -162,11 +174,23 @@ bool small(const Plan& plan) {
 
 }  // namespace cuda::batch
 
-void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
-  static const auto at_once = every_pair<cuda::batch::MemberRows, MatvecKernel>();
+void batch_matvec(const Matrix& a, Op op, Scalar alpha, const Dense& x, Scalar beta, const Dense& y, int64 columns) {
+  static const auto at_once = every_pair<cuda::batch::MemberRows, cuda::batch::MemberKernel>();
   const MatvecKernel one_by_one = matvec_kernel(find_matvec(a.format, ""), a.dtype, x.dtype);
-  if (y.cols < cuda::batch::kSmallRows) return at_once(a.dtype, x.dtype)(a, op, alpha, x, beta, y);
-  for (int64 i = 0; i < y.rows; ++i) one_by_one(member(a, i), op, alpha, member(x, i), beta, member(y, i));
+  if (y.cols < cuda::batch::kSmallRows) return at_once(a.dtype, x.dtype)(a, op, alpha, x, beta, y, columns);
+  for (int64 i = 0; i < y.rows; ++i) {
+    one_by_one(member(a, i), op, alpha, member(x, i, columns), beta, member(y, i, columns));
+  }
+}
+
+void scale_members(const Array& factors, bool interleaved, Array& values) {
+  if (values.size() == 0) return;
+  with_value_type(values.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const int64 count = factors.size();
+    cuda::launch("scale members", cuda::batch::scale_values<T>, cuda::blocks(values.size()), dim3(cuda::kBlock),
+                 factors.as<const T>(), count, values.size() / count, interleaved, values.as<T>());
+  });
 }
 
 void batch_matmul(const Plan& plan, const Matrix& a, const Matrix& b, Scalar alpha, Scalar beta, Matrix& c) {

@@ -1,0 +1,63 @@
+// Products sampled on a structure: checks sizes, types and overlap, then runs the kernel of the format.
+#include "core/sampled.hpp"
+
+#include <iterator>
+#include <map>
+
+#include "core/validation.hpp"
+
+namespace diagsparse {
+
+namespace {
+
+using SampledFactories = std::map<std::string, std::map<int, Typed<SampledKernel> (*)()>>;
+SampledFactories& sampled_factories() {  // never destroyed, like those of kernels.cpp
+  static auto* all = new SampledFactories;
+  return *all;
+}
+
+}  // namespace
+
+RegisterSampled::RegisterSampled(const char* format, int set, Typed<SampledKernel> (*make)()) {
+  sampled_factories()[format][set] = make;
+}
+
+SampledKernel sampled_kernel(const std::string& format, DType dtype) {
+  static const auto* kernels = [] {
+    auto* result = new std::map<std::string, Typed<SampledKernel>>;
+    for (const auto& [name, by_set] : sampled_factories())
+      (*result)[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
+    return result;
+  }();
+  const auto found = kernels->find(format);
+  if (found != kernels->end()) {
+    if (const SampledKernel run = found->second(dtype, dtype)) return run;
+  }
+  throw std::invalid_argument("sampled_product: no kernel for " + format + " of " + dtype_name(dtype) + " values");
+}
+
+Matrix sampled_result(const Matrix& pattern, DType dtype) {
+  const Structure& structure = *pattern.structure;
+  const Shape shape = pattern.values.shape;
+  if (shape == structure.values_shape) {
+    Matrix result{pattern.structure, Array::empty(dtype, shape)};
+    structure.clear_padding(result.values);
+    return result;
+  }
+  const bool padded = structure.stored() != structure.values_shape.size();
+  return {pattern.structure, padded ? Array::zeros(dtype, shape) : Array::empty(dtype, shape)};
+}
+
+void sampled_product(const Dense& x, const Dense& y, Matrix& c) {
+  const SampledKernel run = sampled_kernel(c.format, c.dtype);
+  if (x.rows != c.rows || y.rows != c.cols || x.cols != y.cols || x.dtype != c.dtype || y.dtype != c.dtype) {
+    throw std::invalid_argument("sampled_product: X is " + extents(x.rows, x.cols) + ", Y is " +
+                                extents(y.rows, y.cols) + ", but C is " + extents(c.rows, c.cols));
+  }
+  if (overlap(x, c.values) || overlap(y, c.values)) {
+    throw std::invalid_argument("sampled_product: X or Y is part of the values of out");
+  }
+  if (c.values.size() > 0) run(x, y, c);
+}
+
+}  // namespace diagsparse

@@ -1,5 +1,6 @@
-"""`pytest --nbmake notebooks` leaves out the notebook that needs PySCF where PySCF is not installed."""
+"""`pytest --nbmake notebooks` leaves out the notebooks whose packages are not installed."""
 
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("pyscf") else ["06_molecule.ipynb"]
+NEEDED = {"06_molecule.ipynb": "pyscf", "08_driven_chain.ipynb": "jax"}
+collect_ignore = [name for name, package in NEEDED.items() if not find_spec(package)]

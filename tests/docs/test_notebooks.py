@@ -83,8 +83,15 @@ SHOWN = {  # what a reader must get to see
         "all backward errors below 1e-12: True",
         "100 times as much for 10^8:",
     ],
+    "08_driven_chain": [
+        "<mdia_array 256 x 256 float64: 16 diagonals",
+        "norm 1 within 1e-7: True",
+        "the same curve within 1e-4: True",
+        "the gradient agrees with differences: True",
+        "all within 0.02: True",
+    ],
 }
-NEEDS = {"06_molecule": "pyscf.mcscf"}  # in addition to the extra `test`
+NEEDS = {"06_molecule": "pyscf.mcscf", "08_driven_chain": "jax"}  # in addition to the extra `test`
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 

@@ -16,6 +16,11 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
+def is_constant(x: Any) -> bool:
+    """Whether nothing is differentiated with respect to a tensor, neither in reverse nor in forward mode."""
+    return not x.requires_grad and sys.modules["torch"].autograd.forward_ad._current_level < 0
+
+
 def product(multiply: Callable[[Any, bool], Any], x: Any, out: Any) -> Any:
     """Return the product with a tensor, or write it to `out`.
 
@@ -44,8 +49,8 @@ def product(multiply: Callable[[Any, bool], Any], x: Any, out: Any) -> Any:
 
 def _readable(x: Any) -> Any:
     """Return a tensor without gradients: itself on a GPU, as a NumPy array on the host."""
-    x = x.detach()
-    return x if x.is_cuda else x.resolve_conj().resolve_neg().numpy()
+    x = x.detach().resolve_conj().resolve_neg()
+    return x if x.is_cuda else x.numpy()
 
 
 @cache

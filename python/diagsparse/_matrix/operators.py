@@ -114,13 +114,14 @@ def apply(
     if kernel is not None:
         check_kernel(kernel, who)
     on_host = a._backend is CPU
-    if type(x) is not np.ndarray and tensors.is_tensor(x) and not (x.is_cuda and (on_host or not x.requires_grad)):
+    if type(x) is not np.ndarray and tensors.is_tensor(x) and not (x.is_cuda and (on_host or tensors.is_constant(x))):
+        plain = apply if on_host else repeated_product.product
 
         def multiply(x: Any, adjoint: bool) -> Any:
             if not adjoint:
-                return apply(a, op, shape, x, out, alpha, beta, kernel, who, stream)
+                return plain(a, op, shape, x, out, alpha, beta, kernel, who, stream)
             op_h, factor = op ^ (TRANSPOSED | CONJUGATED), np.conj(alpha)
-            return apply(a, op_h, shape[::-1], x, None, factor, 0, kernel, who, stream)
+            return plain(a, op_h, shape[::-1], x, None, factor, 0, kernel, who, stream)
 
         return tensors.product(multiply, x, out)
     if not on_host:

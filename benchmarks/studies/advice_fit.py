@@ -104,7 +104,7 @@ def _fit(group: list[Product], start: Cost) -> Cost:
     weight = (10 / len(group)) ** 0.5
 
     def cost(logarithms: np.ndarray) -> Cost:
-        fitted: dict[str, Any] = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
+        fitted: Any = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
         return start._replace(**fitted)
 
     def residuals(logarithms: np.ndarray) -> np.ndarray:

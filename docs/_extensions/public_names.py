@@ -31,6 +31,7 @@ GROUPS = {  # where the names of each are defined: of the prefixes that fit, the
         "_products.interleaved",
         "_products.linear_combination",
     ],
+    "quaternions": ["_quaternions"],
     "solve": [
         "_products.solving",
         "_products.cholesky",

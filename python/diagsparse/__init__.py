@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ._products.sampled import sampled_product
     from ._products.solving import factorized
     from ._products.triangular import solve_triangular
+    from ._quaternions.quaternion_array import quaternion_array
     from ._solving.solve import solve
     from .advice import array, recommend
     from .io import read, write
@@ -68,6 +69,7 @@ _LATER = {
     "_products.sampled": ("sampled_product",),
     "_products.solving": ("factorized",),
     "_products.triangular": ("solve_triangular",),
+    "_quaternions.quaternion_array": ("quaternion_array",),
     "_solving.solve": ("solve",),
     "advice": ("array", "recommend"),
     "io": ("read", "write"),
@@ -83,9 +85,9 @@ __all__ = [
     "block_diag", "block_jacobi", "chebyshev_multiply", "cholesky_banded", "commutator", "compare", "cuda_available",
     "diags", "evolve", "eye", "factorized", "forecast", "formats", "gallery", "get_num_threads", "hstack", "ic0",
     "ilu0", "interleaved_batch", "issparse", "kron", "linear_combination", "matmul", "memory_report", "multigrid",
-    "norm", "plan_matmul", "plan_matvec", "power_multiply", "read", "recommend", "recurrence_multiply", "reordered",
-    "sampled_product", "set_memory_pool", "set_num_threads", "show_config", "solve", "solve_triangular",
-    "spectral_bounds", "syr2k", "syrk", "vstack", "write", *_classes,
+    "norm", "plan_matmul", "plan_matvec", "power_multiply", "quaternion_array", "read", "recommend",
+    "recurrence_multiply", "reordered", "sampled_product", "set_memory_pool", "set_num_threads", "show_config",
+    "solve", "solve_triangular", "spectral_bounds", "syr2k", "syrk", "vstack", "write", *_classes,
 ]  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Test matrices: bands, quasi-bands, blocks, finite differences, quantum spins, molecules, random diagonals.
 
 Every function returns a SciPy sparse array: a `dia_array` if the nonzeros lie on diagonals, with zeros as padding, and
-a `csr_array` otherwise. All functions have these parameters in common:
+a `csr_array` otherwise. `quaternion_ci` returns four of them. All functions have these parameters in common:
 
 - ``format`` is a format of diagsparse. The result is then a diagsparse matrix in this format.
 - ``dtype`` is float32, float64, complex64 or complex128.
@@ -17,7 +17,7 @@ writing the result.
 from ._gallery.blocks import blocked
 from ._gallery.constant import stencil, toeplitz, tridiagonal
 from ._gallery.diffusion import diffusion
-from ._gallery.interaction import ci_matrix
+from ._gallery.interaction import ci_matrix, quaternion_ci
 from ._gallery.molecule import molecule_hamiltonian
 from ._gallery.operators import bose_hubbard, heisenberg, pauli_sum, transverse_ising
 from ._gallery.quasi import quasi_band
@@ -26,6 +26,6 @@ from ._gallery.spins import spin_chain
 
 __all__ = [
     "arrow", "banded", "blocked", "bose_hubbard", "ci_matrix", "diffusion", "heisenberg", "hessenberg",
-    "molecule_hamiltonian", "pauli_sum", "quasi_band", "random_diagonals", "spin_chain", "stencil", "toeplitz",
-    "transverse_ising", "triangular", "tridiagonal",
+    "molecule_hamiltonian", "pauli_sum", "quasi_band", "quaternion_ci", "random_diagonals", "spin_chain", "stencil",
+    "toeplitz", "transverse_ising", "triangular", "tridiagonal",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ REST = (
     "_gallery",
     "_learning",
     "_multigrid",
+    "_quaternions",
     "_qutip",
     "_solving",
     "_study",

@@ -265,11 +265,21 @@ def strided(core: Any, array: Any, shape: tuple[int, ...], strides: tuple[int, .
     return core.asarray(_Reinterpreted(array, shape=shape, strides=strides), None)
 
 
+def reinterpreted(core: Any, array: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Return a `DeviceArray` in C order with another shape and dtype, on the same memory."""
+    return core.asarray(_Reinterpreted(array, shape=shape, strides=None, typestr=dtype.str), None)
+
+
 def as_reals(core: Any, array: Any) -> Any:
     """Return a complex `DeviceArray` of shape (n, k) in C order as a real one of shape (n, 2 k), on the same memory."""
-    real = np.empty(0, array.dtype).real.dtype
-    shape = array.shape[0], 2 * array.shape[1]
-    return core.asarray(_Reinterpreted(array, shape=shape, strides=None, typestr=real.str), None)
+    return reinterpreted(core, array, (array.shape[0], 2 * array.shape[1]), np.empty(0, array.dtype).real.dtype)
+
+
+def component(core: Any, array: Any, i: int) -> Any:
+    """Return a copy of the real (i = 0) or the imaginary parts (i = 1) of a complex `DeviceArray` in C order."""
+    reals = reinterpreted(core, array, (array.size, 2), np.empty(0, array.dtype).real.dtype)
+    chosen = strided(core, reals.ravel()[i:], (array.size,), (2 * reals.itemsize,)) if array.size else reals.ravel()
+    return chosen.copy().reshape(array.shape)
 
 
 def is_contiguous(array: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Matrices of configuration interaction."""
+"""Matrices of configuration interaction, with real, complex or quaternion values."""
 
 from __future__ import annotations
 
@@ -79,6 +79,62 @@ def ci_matrix(
     indices = np.concatenate(columns) if columns else np.zeros(0, np.int64)
     csr = sparse.csr_array((random_values(len(indices), dtype, rng), indices.astype(np.int32), pointers), shape=(m, n))
     return as_format(_mirrored(csr) if symmetric else csr, format)
+
+
+@gallery_function
+def quaternion_ci(
+    n: int = 32768,
+    reference_fraction: float = 0.1,
+    reference_sparsity: float = 0.80,
+    expansion_sparsity: float = 0.99,
+    *,
+    dtype: Dtype = float,
+    seed: Seed = None,
+    format: Format = None,
+) -> Any:
+    """Return a random Hermitian matrix of quaternions with the structure of ``ci_matrix(symmetric=True)``.
+
+    Hermitian means that it is its own conjugate transpose: Q0 is symmetric, and Q1, Q2 and Q3 are antisymmetric.
+    Hamiltonians with spin-orbit coupling that are invariant under time reversal have such matrices.
+
+    Parameters
+    ----------
+    reference_fraction, reference_sparsity, expansion_sparsity : float
+        As in `ci_matrix`.
+    dtype : dtype
+        The type of each component, float32 or float64.
+    format : str, optional
+        One of `diagsparse.formats()`, for a `diagsparse.quaternion_array`.
+
+    Returns
+    -------
+    tuple of four csr_array, shape (n, n)
+        The components Q0, Q1, Q2 and Q3 on the same structure, or with `format` a `diagsparse.quaternion_array`.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> Q = ds.gallery.quaternion_ci(500, seed=0, format="csr")
+    >>> (Q - Q.H).norm()
+    0.0
+    """
+    dtype = checked_dtype(dtype)
+    if dtype.kind == "c":
+        raise TypeError(f"dtype is {dtype}, expected float32 or float64, the type of each component")
+    rng = np.random.default_rng(seed)
+    real = ci_matrix(
+        n, reference_fraction, reference_sparsity, expansion_sparsity, symmetric=True, dtype=dtype, seed=rng
+    )
+    components = [real]
+    for _ in range(3):
+        values = sparse.csr_array((random_values(real.nnz, dtype, rng), real.indices, real.indptr), shape=real.shape)
+        lower = sparse.tril(values, -1, format="csr")
+        components.append((lower - lower.T).astype(dtype, copy=False))
+    if format is None:
+        return tuple(components)
+    from .._quaternions.quaternion_array import quaternion_array  # imported here, as in `as_format`
+
+    return quaternion_array(components, format)
 
 
 def _distinct(rng: np.random.Generator, end: int, count: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import owners
 from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.types import is_narrow, require_float64, value_dtype
@@ -153,12 +154,23 @@ def power(a: M, n: Any, dtype: Any = None) -> M:
 
 def real(a: M) -> M:
     """Return the real parts; the matrix itself if it is real."""
-    return a if a.dtype.kind != "c" else changed(unpacked(a), lambda values: values.real)
+    return a if a.dtype.kind != "c" else changed(unpacked(a), lambda values: _component(a, values, 0))
 
 
 def imag(a: M) -> M:
     """Return the imaginary parts; explicit zeros if the matrix is real."""
-    return changed(_not_conjugated(unpacked(a)), lambda values: 1 * np.imag(values))
+    return changed(_not_conjugated(unpacked(a)), lambda values: _component(a, values, 1))
+
+
+def _component(a: Any, values: Any, i: int) -> Any:
+    """Return the real (i = 0) or the imaginary parts (i = 1) of the stored values."""
+    if a._backend is CPU:
+        return 1 * np.imag(values) if i else values.real
+    if values.dtype.kind == "c":
+        return owners.component(a._core, values, i)
+    zeros = values.copy()
+    zeros.fill(0)
+    return zeros
 
 
 def _not_conjugated(a: M) -> M:

@@ -14,7 +14,8 @@ namespace diagsparse::DIAGSPARSE_ISA {
 namespace {
 
 // Kernel "row" of y = alpha op(A) x + beta y.
-// op = N: one row of A at a time (kernels/entry_sums.hpp). Each thread processes blocks of rows with equal work.
+// op = N: one row of A at a time (kernels/entry_sums.hpp), and of a block in C order a few columns at a time. Each
+// thread processes blocks of rows with equal work.
 // op = T: the columns of the transpose, with the kernel of csc.
 template <class U, class V>
 struct CsrMatvec {
@@ -32,6 +33,49 @@ struct CsrMatvec {
   }
 
  private:
+  using R = Real<T>;
+  // Neighbouring columns of a block in C order, for which each entry of A is read once. They fit a vector.
+  static constexpr int kColumns = is_complex<T> ? 2 : 4, kLanes = kColumns * static_cast<int>(sizeof(T) / sizeof(R));
+  static constexpr bool kReadsRows = kLanes * sizeof(R) <= kVectorBytes && is_complex<V> == is_complex<T>;
+
+  // Their sums. As in kernels/simd/row_major.hpp, u = a + ib times x is a x + b (i x).
+  struct Sums {
+    using Vec = Vector<R, kReadsRows ? kLanes : 1>;
+    Vec p = {}, q = {};
+
+    [[gnu::always_inline]] Sums& operator+=(const Sums& other) {
+      p += other.p;
+      if constexpr (is_complex<U>) q += other.q;
+      return *this;
+    }
+    [[gnu::always_inline]] friend Sums operator+(Sums sums, const Sums& other) { return sums += other; }
+
+    [[gnu::always_inline]] void put(bool conj, const Update<T>& update, T* out) const {
+      Vec sums[1][1] = {{p}};
+      if constexpr (is_complex<U>) {
+        const Vec swapped = swap_pairs(q, std::make_index_sequence<kLanes>{});
+        for (int l = 0; l < kLanes; ++l) sums[0][0][l] += (l % 2 == 0) != conj ? -swapped[l] : swapped[l];
+      }
+      put_vectors(update, sums, [&](int) { return out; });
+    }
+  };
+
+  // The columns from c on.
+  [[gnu::always_inline]] static void sum_columns(const Csr<U>& a, int64 begin, int64 end, bool conj, const Dense& x,
+                                                 int64 c, const Update<T>& update, const Dense& y) {
+    const V* in = x.as<V>() + c;
+    T* out = y.as<T>() + c;
+    const int64 x_step = x.row_stride, y_step = y.row_stride;
+    sum_rows<Sums>(
+        a, begin, end,
+        [=](const U& value, int64 j) {
+          const auto row = load_as<R, kLanes>(reinterpret_cast<const Real<V>*>(in + j * x_step));
+          if constexpr (is_complex<U>) return Sums{static_cast<R>(value.re) * row, static_cast<R>(value.im) * row};
+          else return Sums{static_cast<R>(value) * row};
+        },
+        [=, &update](int64 i, const Sums& sums) { sums.put(conj, update, out + i * y_step); });
+  }
+
   template <bool Plain>
   static void gather(const Csr<U>& a, bool conj, Scalar alpha, const Dense& x, Scalar beta, const Dense& y) {
     const Update<T> update(alpha, beta);
@@ -41,16 +85,22 @@ struct CsrMatvec {
     parallel_for(tasks, work * x.cols, [&](int64 task) {
       const int64 begin = border(a.rows, work, tasks, task, before);
       const int64 end = border(a.rows, work, tasks, task + 1, before);
-      for (int64 c = 0; c < x.cols; ++c) {
+      int64 c = 0;
+      if constexpr (!Plain && kReadsRows) {
+        if (x.col_stride == 1 && y.col_stride == 1) {
+          for (; c + kColumns <= x.cols; c += kColumns) sum_columns(a, begin, end, conj, x, c, update, y);
+        }
+      }
+      for (; c < x.cols; ++c) {
         const V* in = x.as<V>() + c * x.col_stride;
         T* out = y.as<T>() + c * y.col_stride;
         if (Plain && update.plain) {
-          sum_rows(
+          sum_rows<T>(
               a, begin, end, [=](const U& value, int64 j) { return multiply(value, in[j]); },
               [=](int64 i, T sum) { out[i] = sum; });
           continue;
         }
-        sum_rows(
+        sum_rows<T>(
             a, begin, end,
             [=](const U& value, int64 j) {
               return multiply(Plain ? value : conjugate_if(conj, value), in[j * x_step]);
@@ -61,12 +111,12 @@ struct CsrMatvec {
   }
 
   // Calls put(i, sum) for each row i, where the sum is that of product(value, column) over the row.
-  template <class Multiply, class Put>
+  template <class Sum, class Multiply, class Put>
   [[gnu::always_inline]] static void sum_rows(const Csr<U> a, int64 begin, int64 end, const Multiply product,
                                               const Put put) {
     for (int64 i = begin, first = a.indptr[begin]; i < end; ++i) {
       const int64 last = a.indptr[i + 1];
-      put(i, sum_entries<T>(a.indices + first, a.values + first, last - first, product));
+      put(i, sum_entries<Sum>(a.indices + first, a.values + first, last - first, product));
       first = last;
     }
   }

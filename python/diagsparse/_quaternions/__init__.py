@@ -1,0 +1,1 @@
+"""Matrices of quaternions, as pairs of complex matrices on one structure."""

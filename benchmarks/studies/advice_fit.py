@@ -104,8 +104,7 @@ def _fit(group: list[Product], start: Cost) -> Cost:
     weight = (10 / len(group)) ** 0.5
 
     def cost(logarithms: np.ndarray) -> Cost:
-        fitted: Any = dict(zip(names, np.exp(logarithms).tolist(), strict=True))
-        return start._replace(**fitted)
+        return start._replace(**dict(zip(names, np.exp(logarithms).tolist(), strict=True)))
 
     def residuals(logarithms: np.ndarray) -> np.ndarray:
         costs = {group[0].cost: cost(logarithms)}
@@ -113,7 +112,8 @@ def _fit(group: list[Product], start: Cost) -> Cost:
         return np.r_[weight * (predicted - measured), _PRIOR * (logarithms - x)]
 
     found = cost(least_squares(residuals, x, loss="soft_l1", f_scale=_OUTLIER, max_nfev=60).x)
-    return found._replace(**{name: float(f"{getattr(found, name):.2g}") for name in names})
+    rounded: dict[str, Any] = {name: float(f"{getattr(found, name):.2g}") for name in names}
+    return found._replace(**rounded)
 
 
 def _count(one: Product, name: str) -> float:

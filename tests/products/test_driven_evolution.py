@@ -255,3 +255,23 @@ def test_errors(device):
         ds.evolve([A, [B, lambda t: 1j * (0.1 < t < 0.2)]], real, 1.0, generator=True, max_step=0.01, tol=1e-2)
     with raises(ValueError, "norm of a state changes"):
         ds.evolve([A, [S, lambda t: 9 * (0.1 < t < 0.3)]], x, 1.0, max_step=0.01, tol=1e-2)
+
+
+@pytest.mark.parametrize("jumps, tol", [(20, 1e-6), (50, 1e-8), (50, 1e-3)])
+def test_many_jumps(jumps, tol):
+    """Jumps that are symmetric to the middle of a step once cancelled in the check of its integrals."""
+    x_matrix, z_matrix = np.array([[0, 1], [1, 0.25]]), np.diag([1.0, -1.0])
+    psi, y, end = np.array([1.0, 0j]), np.array([1.0, 0j]), 0.7
+    for i in range(round(end * jumps)):
+        y = expm(-1j / jumps * (x_matrix + i * z_matrix)) @ y
+    H = [sp.csr_array(x_matrix), [sp.csr_array(z_matrix), lambda t: np.floor(jumps * t + 1e-12)]]
+    assert np.linalg.norm(ds.evolve(H, psi, end, tol=tol).final - y) <= tol
+
+
+def test_functions_and_times_that_cannot_be_resolved():
+    H, field = (sp.csr_array(a) for a in (np.array([[0, 1], [1, 0.0]]), np.diag([1.0, -1.0])))
+    with raises(ValueError, "term 1", "float32", "tol=1e-10"):
+        ds.evolve([H, [field, lambda t: np.float32(np.cos(t))]], np.ones(2), 0.7)
+    assert ds.evolve([H, [field, lambda t: np.float32(np.cos(t))]], np.ones(2), 0.7, tol=1e-4).steps < 100
+    with raises(ValueError, "these times need about"):
+        ds.evolve([H, [field, np.cos]], np.ones(2), 1e9)

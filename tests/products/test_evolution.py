@@ -220,6 +220,32 @@ def test_an_interval_that_is_too_small(device, monkeypatch):
     assert check(a, psi, [20.0], device, method="chebyshev").spectrum[0] < -2
 
 
+def test_intervals_of_decay(device):
+    """A given interval may be too wide, and costs no more products than one of ours."""
+    A = -ds.dia_array(ds.gallery.tridiagonal(100)).to(device)
+    psi = np.eye(100)[50]
+    exact, plain = expm(-80 * ds.gallery.tridiagonal(100).toarray()) @ psi, None
+    for spectrum in (None, (-4.0, 0.0), (-5.0, 3.0)):
+        result = ds.evolve(A, to_device(psi, device), 80.0, generator=True, method="chebyshev", spectrum=spectrum)
+        plain = plain or result.products
+        assert result.products <= 1.1 * plain < 250
+        np.testing.assert_allclose(to_host(result.final), exact, rtol=0, atol=1e-10)
+    with raises(ValueError, "spectrum=(5.0, 6.0)", "does not contain"):
+        ds.evolve(A, to_device(psi, device), 80.0, generator=True, spectrum=(5.0, 6.0))
+
+
+def test_objects_of_other_classes():
+    H = ds.gallery.heisenberg(2, format="mdia")
+    with raises(TypeError, "psi is a sparse csr_array", "psi.toarray()"):
+        ds.evolve(H, sp.csr_array(np.ones((4, 1))), 1.0)
+    qutip = pytest.importorskip("qutip")
+    with raises(TypeError, "H is QuTiP's Qobj", "H.data_as('csr_matrix')"):
+        ds.evolve(qutip.sigmax(), np.ones(2), 1.0)
+    with raises(TypeError, "psi is QuTiP's Qobj", "psi.full()"):
+        ds.evolve(H, qutip.basis(4, 0), 1.0)
+    assert ds.evolve(qutip.sigmax().data_as("csr_matrix"), np.ones(2), 1.0).states.shape == (1, 2)
+
+
 @pytest.mark.parametrize("options", [{}, {"method": "chebyshev"}, {"spectrum": (-50, 50)}, {"method": "krylov"}])
 def test_times_that_are_too_long(options):
     H = ds.gallery.heisenberg(10, format="mdia")

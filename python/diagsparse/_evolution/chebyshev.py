@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,8 @@ from scipy.special import ive, jv
 from .._products.chains import chebyshev_recurrence
 from .vectors import Vectors
 
-LONGEST = 1000  #: half the width of the spectrum times the length of a step, at most
+LONGEST, LONGEST_GROWTH = 1e3, 1e5  #: half the width of the spectrum times the length of a step, at most
+_ROOM = 64  # rounding errors of a growing series, times eps, that its tolerance may be as small as
 
 
 class Interval(NamedTuple):
@@ -41,8 +41,9 @@ class Interval(NamedTuple):
 @lru_cache(maxsize=64)
 def _sizes(radius: float, oscillating: bool) -> np.ndarray:
     """Return Bessel functions of all orders that count: J of an oscillation, I e^-radius of growth."""
-    orders = np.arange(int(radius + 15 * radius ** (1 / 3) + 60))
-    return jv(orders, radius) if oscillating else ive(orders, radius)
+    if oscillating:
+        return jv(np.arange(int(radius + 15 * radius ** (1 / 3) + 60)), radius)
+    return ive(np.arange(int(min(radius + 15 * radius ** (1 / 3), 10 * radius**0.5) + 60)), radius)
 
 
 def terms(radius: float, tol: float, oscillating: bool) -> int:
@@ -63,19 +64,21 @@ def coefficients(step: float, interval: Interval, factor: complex, tol: float) -
     return c * signs * (-1j) ** (orders % 4) * np.exp(-1j * step * interval.middle)
 
 
-def pieces(step: float, interval: Interval, oscillating: bool) -> int:
-    """Return into how many parts a step is divided.
-
-    The error of a growing series is relative to the growth at the end of the interval, which must not be much more than
-    that of the eigenvalues.
-    """
-    return max(1, ceil(abs(step) * max(interval.half / LONGEST, 0 if oscillating else interval.slack)))
-
-
 def _shares(steps: np.ndarray, interval: Interval, tol: float, oscillating: bool) -> tuple[list[int], float]:
-    """Return the number of parts of each step, and the tolerance of each part."""
-    counts = [pieces(step, interval, oscillating) for step in steps]
-    return counts, tol / max(1, sum(counts)) / (1 if oscillating else np.e)
+    """Return the number of parts of each step, and the tolerance of each part.
+
+    The error of a growing series is relative to the growth at the end of the interval, which may be larger than that of
+    the eigenvalues. Their ratio reduces the tolerance of a part, which must not vanish among rounding errors.
+    """
+    lengths = abs(steps)
+    if oscillating:
+        counts = np.maximum(1, np.ceil(lengths * (interval.half / LONGEST)))
+        return counts.astype(int).tolist(), tol / max(1, counts.sum())
+    room = max(1.0, np.log(tol / (_ROOM * np.finfo(float).eps)))
+    rate = max(interval.half / LONGEST_GROWTH, interval.slack / room)
+    counts = np.maximum(1, np.ceil(lengths * rate))
+    share = tol / max(1, counts.sum()) * np.exp(-float((lengths / counts).max(initial=0.0)) * interval.slack)
+    return counts.astype(int).tolist(), max(float(share), float(np.finfo(float).eps) / 4)
 
 
 def products(times: Sequence[float], interval: Interval, tol: float, oscillating: bool) -> int:

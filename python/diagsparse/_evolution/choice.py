@@ -14,6 +14,7 @@ from .vectors import Vectors
 
 METHODS = ("chebyshev", "krylov")
 _MOST = 10**8  # products of an evolution; more would take days, and rounding errors would be all that is left
+_GROWN = 10.0  # logarithm of the growth beyond the eigenvalues, from which a given interval is narrowed
 _NARROWER = 0.6  # width of the spectrum relative to that of Gershgorin's circles, for a guess of what it saves
 _PASSES = {"chebyshev": 5, "krylov": 9}  # over vectors for each product, in addition to the product itself
 
@@ -50,7 +51,7 @@ def chosen(
     """Choose a method for times of each sign; raise ValueError if it is not possible."""
     scale = scale_of(a, size)
     if a.shape[0] > krylov.MOST:  # a space of fewer rows is the whole one, for any time
-        _require_feasible(size * sum(abs(run[-1]) for run in runs if run) / krylov.MOST)
+        require_feasible(size * sum(abs(run[-1]) for run in runs if run) / krylov.MOST)
     if not hermitian:
         if factor != 1:
             raise ValueError("evolve: H is not Hermitian; for exp(A t) pass A with generator=True, such as A = -1j H")
@@ -63,9 +64,14 @@ def chosen(
         return Choice(method, "asked for", None, 1, True, scale)
     if given is None and method is None and a.shape[0] <= krylov.MOST:
         return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, True, scale)
-    found, used = (given, 1) if given is not None else _enclosed(a, size, v, runs, factor, tol, tiny)
+    if given is None:
+        found, used = _enclosed(a, size, v, runs, factor, tol, tiny)
+    elif factor == 1 and given.slack * max((abs(run[-1]) for run in runs if run), default=0.0) > _GROWN:
+        found, used = _narrowed(given, a, size, v), 1 + min(STEPS, a.shape[0])
+    else:
+        found, used = given, 1
     counts = {"chebyshev": sum(chebyshev.products(run, found, tol, factor != 1) for run in runs), "krylov": 0}
-    _require_feasible(counts["chebyshev"])
+    require_feasible(counts["chebyshev"])
     if method is not None or given is not None:
         return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True, scale)
     for run in runs:
@@ -84,7 +90,8 @@ def chosen(
     return Choice(best, reason, found if best == "chebyshev" else None, used, True, scale)
 
 
-def _require_feasible(products: float) -> None:
+def require_feasible(products: float) -> None:
+    """Raise ValueError for an evolution that would take days."""
     if products > _MOST:
         raise ValueError(
             f"evolve: these times need about {products:.0e} products with H, and at most {_MOST:.0e} are run"
@@ -107,6 +114,18 @@ def _enclosed(
     if counts[0] - counts[1] <= 2 * steps:  # a step of the process takes about twice as long as one of a series
         return certain, 1
     return chebyshev.Interval(*bounds(a, v, size), tiny), 1 + steps
+
+
+def _narrowed(given: chebyshev.Interval, a: Any, size: float, v: Vectors) -> chebyshev.Interval:
+    """Return a given interval without what the Lanczos process finds to be far from the eigenvalues.
+
+    The error of a growing series is relative to the growth at the end of the interval.
+    """
+    low, high, slack = bounds(a, v, size)
+    low, high = max(low, given.low), min(high, given.high)
+    if low > high:
+        raise ValueError(f"evolve: spectrum={given[:2]} does not contain the eigenvalues of the matrix")
+    return given._replace(low=low, high=high, slack=slack)
 
 
 def _products_of_spaces(whole: float, tol: float, oscillating: bool) -> int:

@@ -20,6 +20,7 @@ import numpy as np
 from .._backends.types import plain_number
 from . import chebyshev, krylov
 from .bounds import scale_of
+from .choice import require_feasible
 from .spectrum import Spectrum
 from .vectors import Vectors
 
@@ -85,6 +86,16 @@ class Coefficients(NamedTuple):
         """Return the coefficients at a time: float64, or complex128 if one is not real."""
         return np.array([1.0 if f is None else self._number(f, k, t) for k, f in enumerate(self.functions)])
 
+    def require_precision(self, tol: float) -> None:
+        """Raise ValueError if the numbers of a function have too few digits for this tolerance."""
+        for k, f in enumerate(self.functions):
+            given = getattr(f(0.0), "dtype", np.dtype(float)) if f else np.dtype(float)
+            if given.kind in "fc" and (eps := float(np.finfo(given).eps)) > tol:
+                raise ValueError(
+                    f"evolve: the function of term {k} returns {given}, whose precision is {eps:.1e}; "
+                    f"tol={tol:g} needs a function in double precision"
+                )
+
     @staticmethod
     def _number(f: Callable[[float], Any], k: int, t: float) -> float | complex:
         given = f(t)
@@ -131,7 +142,9 @@ class Driven:
             return
         first = [v.norm(c) for c in v.columns(x)]  # errors of columns are relative to these
         eps = float(np.finfo(x.dtype).eps)
+        self.coefficients.require_precision(tol)
         half = max(self.spectrum.half(self.coefficients(end * part)) for part in _EXAMINED)
+        require_feasible(half * abs(end))
         lengths = {parts: _FIRST / half for parts in _ORDERS}  # of steps, by the number of their parts
         rate, reserve, failures, since = tol / 2 / abs(end), tol / 2, 0, 0
         while i < len(times):
@@ -191,12 +204,18 @@ class Driven:
         """Return the error that a step makes because the coefficients are not smooth enough, relative to the state.
 
         The integrals of the coefficients, as a step adds them up, are compared with those of a rule of high order,
-        whose points include the ends of the step. A jump near an end is seen by these alone.
+        whose points include the ends of the step: a jump near an end is seen by these alone. The first moments are
+        compared as well, because jumps that are symmetric to the middle of the step leave the integrals unchanged.
         """
         weights = _EIGHTH if len(gauss) == 3 else (-_PAIR, 1 + _PAIR)
-        step = sum(w * h * np.mean(gauss[count], axis=(0, 1)) for count, w in enumerate(weights, 1))
-        points = [self.coefficients(t + (1 + point) / 2 * h) for point in _LOBATTO[0]]
-        return self.spectrum.size(step - h / 2 * (_LOBATTO[1] @ np.array(points)))
+        points = np.array([self.coefficients(t + (1 + point) / 2 * h) for point in _LOBATTO[0]])
+        integral, moment = (h / 2 * (_LOBATTO[1] * _LOBATTO[0] ** power @ points) for power in (0, 1))
+        for count, w in enumerate(weights, 1):
+            values = np.array(gauss[count])
+            places = 2 * np.add.outer(np.arange(count), _POINTS) / count - 1
+            integral = integral - w * h * values.mean((0, 1))
+            moment = moment - w * h * (places[:, :, np.newaxis] * values).mean((0, 1))
+        return max(self.spectrum.size(integral), self.spectrum.size(moment))
 
     def _in_parts(self, v: Vectors, x: Any, gauss: Points, h: float, tol: float) -> Any:
         """Return the state after elementary steps of length h with these coefficients, as a new array."""

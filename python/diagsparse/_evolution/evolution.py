@@ -33,7 +33,8 @@ class Evolution:
     products : int
         Number of products of the matrix with vectors, or with blocks, without those of observables.
     tol : float
-        The bound of the error of each state, relative to the initial one.
+        What the error of each state was bounded by, or for matrices that are not Hermitian estimated to be below,
+        relative to the initial state and without rounding errors.
     seconds : float
         The time that it took.
     steps, rejected : int, or None
@@ -67,7 +68,7 @@ class Evolution:
         rows = [
             ("method", self.method),
             ("why", self.reason),
-            ("error", f"at most {self.tol:.1e}, relative to psi"),
+            ("tolerance", f"{self.tol:.1e}, relative to psi"),
         ]
         if self.spectrum is not None:
             rows.append(("spectrum", f"{self.spectrum[0]:.6g} to {self.spectrum[1]:.6g}"))

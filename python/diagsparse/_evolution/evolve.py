@@ -11,7 +11,7 @@ import numpy as np
 from .._arrays import device_dense, owners
 from .._backends import memory
 from .._backends.backend import CPU
-from .._matrix.operands import require_sparse
+from .._matrix.operands import is_sparse, require_sparse
 from .bounds import require_square, size_of
 from .driven_task import DrivenTask
 from .evolution import Evolution
@@ -137,6 +137,7 @@ def evolve(
     """
     who = "evolve"
     began = time.perf_counter()
+    _refuse_other_classes(H, psi)
     moments = _times(times)
     if observables is not None and not isinstance(observables, (list, tuple)):
         raise TypeError(f"{who}: observables is {type(observables).__name__}, expected a list of matrices")
@@ -168,12 +169,23 @@ def evolve(
     )  # fmt: skip
 
 
+def _refuse_other_classes(H: Any, psi: Any) -> None:
+    """Raise TypeError for QuTiP's objects and sparse states, and say how to convert them."""
+    advice = {"Qobj": "pass H.data_as('csr_matrix')", "QobjEvo": "pass diagsparse.qutip.terms(H)"}
+    if type(H).__module__.partition(".")[0] == "qutip" and type(H).__name__ in advice:
+        raise TypeError(f"evolve: H is QuTiP's {type(H).__name__}, expected a matrix; {advice[type(H).__name__]}")
+    if type(psi).__module__.partition(".")[0] == "qutip":
+        raise TypeError(f"evolve: psi is QuTiP's {type(psi).__name__}, expected an array; pass psi.full()")
+    if is_sparse(psi):
+        raise TypeError(f"evolve: psi is a sparse {type(psi).__name__}, expected an array; pass psi.toarray()")
+
+
 def _times(times: Any) -> np.ndarray:
     """Return the times as a vector."""
     given = np.asarray(times)
     memory.require_free(24 * given.size, f"evolve: {given.size} times")
     if given.dtype.kind not in "biuf" or given.ndim > 1 or given.size == 0 or not np.isfinite(given).all():
-        raise ValueError(f"evolve: times={times!r}, expected a real and finite number, or a vector of such numbers")
+        raise ValueError(f"evolve: times={times!r}, expected a real and finite number, or a vector of at least one")
     return given.astype(float).reshape(-1)
 
 

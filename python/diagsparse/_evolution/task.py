@@ -45,7 +45,7 @@ class Task:
         n = self.a.shape[0]
         if len(shape) not in (1, 2) or shape[0] != n:
             words = f"{shape[0]} elements" if len(shape) == 1 else f"shape {shape}"
-            raise ValueError(f"evolve: psi has {words}, but H is {n} x {n} and needs {n}")
+            raise ValueError(f"evolve: psi has {words}, but H is {n} x {n} and needs shape ({n},) or ({n}, p)")
         try:
             dtype = chain_dtype(self.a.dtype, given, self.factor != 1.0)
         except TypeError as error:

@@ -211,7 +211,7 @@ class Driven:
         points = np.array([self.coefficients(t + (1 + point) / 2 * h) for point in _LOBATTO[0]])
         integral, moment = (h / 2 * (_LOBATTO[1] * _LOBATTO[0] ** power @ points) for power in (0, 1))
         for count, w in enumerate(weights, 1):
-            values = np.array(gauss[count])
+            values: np.ndarray = np.array(gauss[count])
             places = 2 * np.add.outer(np.arange(count), _POINTS) / count - 1
             integral = integral - w * h * values.mean((0, 1))
             moment = moment - w * h * (places[:, :, np.newaxis] * values).mean((0, 1))

@@ -39,7 +39,7 @@ BUDGET = {
 }
 # Of the units of CUDA.
 UNITS = {
-    "diagonals": 199,
+    "diagonals": 203,
     "formats": 667,
     "layouts": 425,
     "matmul": 125,

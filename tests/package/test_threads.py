@@ -91,6 +91,7 @@ def large_products(queue):
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork")  # a warning of JAX, if a test before this one has imported it
 def test_a_forked_child_does_not_hang():
     ds.set_num_threads(2)
     A = ds.hm_array(BAND)

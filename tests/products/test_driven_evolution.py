@@ -275,3 +275,13 @@ def test_functions_and_times_that_cannot_be_resolved():
     assert ds.evolve([H, [field, lambda t: np.float32(np.cos(t))]], np.ones(2), 0.7, tol=1e-4).steps < 100
     with raises(ValueError, "these times need about"):
         ds.evolve([H, [field, np.cos]], np.ones(2), 1e9)
+
+
+def test_matrices_in_single_precision():
+    """Their coefficients are rounded to single precision, too, which no step could make smaller."""
+    _, (A, B, *_) = operators()
+    A, B, x = A.astype("float32"), B.astype("float32"), random(32, "complex128")
+    with raises(ValueError, "H has float32 values", "tol=1e-10"):
+        ds.evolve([A, [B, f]], x, 1.0)
+    exact_one = ds.evolve([A.astype("float64"), [B.astype("float64"), f]], x, 1.0).final
+    assert np.linalg.norm(ds.evolve([A, [B, f]], x, 1.0, tol=1e-4).final - exact_one) < 1e-4 * np.linalg.norm(x)

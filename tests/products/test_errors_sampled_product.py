@@ -62,3 +62,14 @@ def test_devices_that_differ():
     with raises(ValueError, "pattern is on cuda", "out on cpu"):
         ds.sampled_product(B, x, x, out=A.copy())
     check(ds.sampled_product(B, np.ones(9), x), structure(B), np.ones(9), np.ones(9), "host and device")
+
+
+def test_values_that_are_read_only():
+    """Of a batch, they once were overwritten."""
+    values = np.ones((2, 3, 4))
+    values.flags.writeable = False
+    A = ds.dia_array(ds.gallery.tridiagonal(4))
+    batch = ds.batch_array(values, A)
+    with pytest.raises(ValueError, match="read-only"):
+        ds.sampled_product(batch, np.ones((2, 4)), np.ones((2, 4)), out=batch)
+    assert (values == 1).all()

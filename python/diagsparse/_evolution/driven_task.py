@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import streams
 from .._matrix.operands import home_of, require_sparse
 from .._products.linear_combination import LinearCombination
 from .bounds import circles, is_hermitian, require_square, size_of
@@ -28,9 +29,21 @@ class DrivenTask(Task):
 
     def __init__(
         self, terms: Sequence[Any], times: np.ndarray, generator: bool, method: str | None, tol: float | None,
-        spectrum: Any, keep: bool, progress: Progress | None, max_step: Any,
+        spectrum: Any, keep: bool, progress: Progress | None, max_step: Any, stream: Any,
     ) -> None:  # fmt: skip
         matrices, functions = _terms(terms)
+        with streams.on(matrices[0]._backend, stream, _WHO):  # in which the matrix is filled later, too
+            a, size = self._examine(matrices, functions, times, max_step)
+        if generator and method == METHODS[0]:
+            raise ValueError(f"{_WHO}: method={METHODS[0]!r} with a generator that changes, expected {METHODS[1]!r}")
+        if spectrum is not None:
+            raise ValueError(f"{_WHO}: spectrum= is for a constant H; that of a changing one is computed")
+        super().__init__(a, size, times, generator, method, tol, spectrum, None, keep, progress)
+
+    def _examine(
+        self, matrices: list[Any], functions: list[Any], times: np.ndarray, max_step: Any
+    ) -> tuple[Any, float]:
+        """Prepare the terms; return H at the time 0, and its size."""
         constant = [a for a, f in zip(matrices, functions, strict=True) if f is None]
         changing = [(a, f) for a, f in zip(matrices, functions, strict=True) if f is not None]
         first = constant if len(constant) < 2 else [LinearCombination(constant)(*[1.0] * len(constant))]
@@ -44,15 +57,15 @@ class DrivenTask(Task):
         kinds = {c.dtype.kind for _, c in self.examined}
         start = self.coefficients(0.0)
         a = self.combination(*(start.astype(complex) if "c" in kinds else start).tolist())
-        if generator and method == METHODS[0]:
-            raise ValueError(f"{_WHO}: method={METHODS[0]!r} with a generator that changes, expected {METHODS[1]!r}")
-        if spectrum is not None:
-            raise ValueError(f"{_WHO}: spectrum= is for a constant H; that of a changing one is computed")
-        size = float(abs(start) @ np.array(self.sizes))
-        super().__init__(a, size, times, generator, method, tol, spectrum, None, keep, progress)
+        return a, float(abs(start) @ np.array(self.sizes))
 
     def run(self, v: Vectors, x: Any, kept: Any) -> None:
         """Write the states to `kept`."""
+        if (eps := float(np.finfo(self.combination.dtype).eps)) > self.tol:
+            raise ValueError(
+                f"{_WHO}: H has {self.combination.dtype} values, whose precision is {eps:.1e}; "
+                f"tol={self.tol:g} needs at least one matrix in double precision"
+            )
         schroedinger = self.factor != 1.0
         self.used = self.method or (METHODS[0] if schroedinger else METHODS[1])
         self.hermitian = [schroedinger and is_hermitian(a, v) for a in self.matrices]

@@ -145,7 +145,7 @@ def evolve(
         raise TypeError(f"{who}: progress={progress!r}, expected a function of the fraction that is done")
     keep = observables is None if states is None else bool(states)
     if isinstance(H, (list, tuple)):
-        task: Task = DrivenTask(H, moments, generator, method, tol, spectrum, keep, progress, max_step)
+        task: Task = DrivenTask(H, moments, generator, method, tol, spectrum, keep, progress, max_step, stream)
     else:
         a = require_square(H, who, "H")
         if max_step is not None:

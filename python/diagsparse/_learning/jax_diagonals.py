@@ -44,8 +44,8 @@ class Diagonals(AnyDiagonals):
 
     Notes
     -----
-    ``A @ x`` is a sum of products of slices, which XLA fuses into one loop that reads each value once. From 64 pairs of
-    slices on, the sum is a loop over groups of 16 diagonals, so that the time to compile does not grow with their
+    ``A @ x`` is a sum of products of slices, which XLA fuses into one loop that reads each value once. For more than 64
+    pairs of slices, the sum is a loop over groups of 16 diagonals, so that the time to compile does not grow with their
     number. The gradient with respect to the values costs as much as a product and writes as many bytes as A has.
 
     Examples

@@ -80,6 +80,8 @@ class Diagonals(AnyDiagonals):
     def _array(self, x: Any) -> torch.Tensor:
         if isinstance(x, torch.Tensor):
             return x
+        if isinstance(x, np.ndarray):
+            x = np.ascontiguousarray(x)  # PyTorch has no negative strides
         return torch.as_tensor(x, device=getattr(getattr(self, "values", None), "device", None))
 
     @staticmethod

@@ -171,7 +171,8 @@ class LinearCombination:
             One for each matrix. For matrices on a GPU also 0-d arrays of CuPy, PyTorch or JAX there, which are read in
             the caller's stream without waiting for them.
         out : sparse matrix, optional
-            The matrix that is filled: one of ``K.empty(dtype)``, or of an earlier call.
+            The matrix that is filled: one of ``K.empty(dtype)``, of an earlier call, or another one that shares its
+            structure.
         stream : optional
             For matrices on a GPU, as in `SparseArray.matvec`.
 
@@ -191,7 +192,11 @@ class LinearCombination:
         """
         if len(coefficients) != self.terms:
             raise TypeError(f"{_WHO}: got {len(coefficients)} coefficients for {self.terms} matrices")
-        given = [self._coefficient(c, k) for k, c in enumerate(coefficients)]
+        with streams.on(self._backend, stream, _WHO):
+            return self._call([self._coefficient(c, k) for k, c in enumerate(coefficients)], out)
+
+    def _call(self, given: list[tuple[Any, str]], out: Any) -> SparseArray:
+        """Return the sum with these coefficients, filled in the current stream."""
         is_complex = self._is_complex or any(kind == "c" for _, kind in given)
         if SYMMETRIES[self._native.symmetry] == "hermitian" and any(kind == "c" for _, kind in given):
             raise ValueError(
@@ -203,8 +208,7 @@ class LinearCombination:
             what = f"{out!r}" if isinstance(out, SparseArray) else type(out).__name__
             expected = f"expected a matrix of K.empty({self._dtype(is_complex).name!r})"
             raise ValueError(f"{_WHO}: out is {what}, {expected}")
-        with streams.on(self._backend, stream, _WHO):
-            self._filler.fill(out._matrix, [c for c, _ in given])
+        self._filler.fill(out._matrix, [c for c, _ in given])
         return out
 
     def _filled(self, is_complex: bool) -> SparseArray:

@@ -63,7 +63,8 @@ def sampled_product(pattern: M, X: Any, Y: Any, /, *, out: M | None = None, stre
         If shapes do not fit, or `out` has another structure, is read-only, or shares memory with X or Y. Nothing is
         written then.
     TypeError
-        If `pattern` or `out` is not a sparse matrix, for arrays that are not numeric, and for `out` of another dtype.
+        If `pattern` or `out` is not a sparse matrix, for arrays that are not numeric or are
+        both integers, and for `out` of another dtype.
     NotImplementedError
         For a format without a kernel; the message lists those that have one.
     MemoryError

@@ -28,6 +28,7 @@ void bind_batches(py::module_& m) {
   // The arrays have a row for each member of c, or one for all.
   m.def("batch_sampled_product", [](py::handle x, py::handle y, int64 columns, Matrix& c) {
     const Dense left = dense_from(x), right = dense_from(y);
+    if (!c.values.writeable) throw std::invalid_argument("sampled_product: the values of out are read-only");
     if (overlap(left, c.values) || overlap(right, c.values)) {
       throw std::invalid_argument("sampled_product: X or Y is part of the values of out");
     }

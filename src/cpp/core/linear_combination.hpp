@@ -40,7 +40,7 @@ class LinearCombination {
   int64 nbytes() const { return nbytes_; }
 
  private:
-  // Terms that one kernel adds, and parts of the runs of at most kTile values, with the pieces of these terms.
+  // Terms that one kernel adds, and parts of the runs of at most kCombinedTile values, with the pieces of these terms.
   struct Group {
     int64 first = 0, count = 0;  // terms
     Array tiles, pieces;         // CombinedRun, CombinedPiece

@@ -1,8 +1,8 @@
 // Sums of vectors on the GPU: y = alpha x + beta y, and what remains of a step of a chain after the product with the
 // matrix.
 //
-//   x, y: m, or m x k, of any strides. A thread processes one element; neighbouring threads process neighbouring rows.
-//   Every run gives the same bits.
+//   x, y: m, or m x k, of any strides; in chains, with contiguous columns. A thread processes one element; neighbouring
+//   threads process neighbouring rows. Every run gives the same bits.
 #include "core/elementwise.hpp"
 #include "core/recurrence.hpp"
 #include "device/dense.cuh"

@@ -250,10 +250,14 @@ __global__ void __launch_bounds__(Tile<T>::threads)
 template <class T>
 void run_tiles(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, Members members) {
   members.tiles = static_cast<unsigned>(ceil_div(c.rows, kTileRows));
-  const dim3 grid(static_cast<unsigned>(members.tiles * members.count), static_cast<unsigned>(resident.group_count));
-  launch("sampled diagonals", tiles<T>, grid, dim3(Tile<T>::threads), resident.begin(),
-         resident.groups.template as<const Group>(), Block<const T>(x), Block<const T>(y), x.cols, c.values.as<T>(),
-         c.rows, c.cols, members);
+  constexpr int64 most = 65535;  // groups of a launch
+  for (int64 first = 0; first < resident.group_count; first += most) {
+    const dim3 grid(static_cast<unsigned>(members.tiles * members.count),
+                    static_cast<unsigned>(std::min<int64>(resident.group_count - first, most)));
+    launch("sampled diagonals", tiles<T>, grid, dim3(Tile<T>::threads), resident.begin(),
+           resident.groups.template as<const Group>() + first, Block<const T>(x), Block<const T>(y), x.cols,
+           c.values.as<T>(), c.rows, c.cols, members);
+  }
 }
 
 // ---- The choice ---------------------------------------------------------------------------------------------------

@@ -7,23 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
+from .._arrays.new import empty
 from .._backends.backend import CPU, Backend
-
-
-def empty(backend: Backend, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return a new array in C order."""
-    if backend is CPU:
-        return np.empty(shape, dtype)
-    return backend.core.empty(shape, np.dtype(dtype).name, backend.index)
-
-
-def zeros(backend: Backend, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return a new array of zeros."""
-    if backend is CPU:
-        return np.zeros(shape, dtype)
-    created = empty(backend, shape, dtype)
-    created.fill(0)
-    return created
 
 
 def rows(backend: Backend, array: Any, chosen: list[int]) -> Any:

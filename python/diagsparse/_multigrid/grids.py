@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import new
 from .._backends.backend import CPU, Backend
 from .._matrix.sparse_array import SparseArray
 from . import arrays
@@ -87,7 +88,7 @@ def _placed(A: SparseArray, size: tuple[int, int, int], steps: list[Step]) -> Co
     grid = backend.core.Grid(size, (False,) * 3, (False,) * 3, steps)
     rounding = 1e-13 if A.dtype == np.float64 else 16 * float(np.finfo(A.dtype).eps)
     tolerance = max(1e-10, rounding)
-    values, periodic = arrays.empty(backend, (len(steps), n), "float64"), [False] * 3
+    values, periodic = new.empty(backend, (len(steps), n), "float64"), [False] * 3
     found = None
     if backend is not CPU and n:
         found = backend.core.gather_coefficients(grid, A._matrix, A._op, tolerance, values)
@@ -140,7 +141,7 @@ def with_zeros(found: Coefficients, steps: list[Step], backend: Backend) -> Coef
     if steps == found.steps:
         return found
     n = prod(found.size)
-    values = arrays.zeros(backend, (len(steps), n), "float64")
+    values = new.zeros(backend, (len(steps), n), "float64")
     coupling, to, given = [0.0] * len(steps), values.ravel(), found.values.ravel()
     for i, step in enumerate(found.steps):
         j = steps.index(step)

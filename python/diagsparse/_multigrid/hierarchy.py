@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import new
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from . import arrays
@@ -68,7 +69,7 @@ class Hierarchy:
                 _require_small(size, backend)
                 self.levels.append(CoarsestLevel(backend, grid, _inverse(grid, values, self.singular), self.dtype))
                 break
-            weights = arrays.empty(backend, (len(grid.targets), prod(grid.coarse_size)), "float64")
+            weights = new.empty(backend, (len(grid.targets), prod(grid.coarse_size)), "float64")
             grid.interpolation(values, weights)
             given = None if coarse is None else coarse(grid.coarse_size)
             matrix = _product(backend, grid, values, weights)
@@ -140,7 +141,7 @@ def _product(backend: Backend, grid: Any, values: Any, weights: Any) -> Coeffici
     """Return the product of restriction, matrix and interpolation, on the next grid."""
     size, periodic = grid.coarse_size, tuple(grid.periodic)
     steps: list[Any] = list(map(tuple, grid.coarse_steps))
-    coarse = arrays.empty(backend, (len(steps), prod(size)), "float64")
+    coarse = new.empty(backend, (len(steps), prod(size)), "float64")
     grid.galerkin(values, weights, coarse)
     statistics = backend.core.Grid(size, periodic, (False,) * 3, steps).statistics(coarse)
     coupling = statistics["coupling"]

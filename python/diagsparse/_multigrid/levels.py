@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import new
 from .._backends.backend import CPU, Backend
 from . import arrays
 
@@ -75,7 +76,7 @@ class _WithVectors(Level):
 
     def __init__(self, backend: Backend, grid: Any, dtype: np.dtype) -> None:
         self._backend, self.grid = backend, grid
-        self.b, self.e = (arrays.zeros(backend, (prod(grid.size),), dtype) for _ in range(2))
+        self.b, self.e = (new.zeros(backend, (prod(grid.size),), dtype) for _ in range(2))
         self.lines = None if backend is CPU else backend.core.Lines()
 
     def load(self, b: Any) -> None:
@@ -107,13 +108,13 @@ class _WithMatrix(_WithVectors):
     def __init__(self, backend: Backend, grid: Any, values: Any, weights: Any, dtype: np.dtype) -> None:
         super().__init__(backend, grid, dtype)
         n = prod(grid.size)
-        self._coefficients = arrays.empty(backend, values.shape, dtype)
+        self._coefficients = new.empty(backend, values.shape, dtype)
         grid.rounded(values, self._coefficients)
         self._weights = weights.astype(dtype)
-        self._x = arrays.zeros(backend, (n,), dtype)  # the solution before the level below corrects it
+        self._x = new.zeros(backend, (n,), dtype)  # the solution before the level below corrects it
         self._aside: Any = None
         # On a GPU, a cycle needs a vector of temporary memory.
-        self._work = () if backend is CPU else (arrays.empty(backend, (n,), dtype),)
+        self._work = () if backend is CPU else (new.empty(backend, (n,), dtype),)
 
     @property
     def nbytes(self) -> int:
@@ -122,7 +123,7 @@ class _WithMatrix(_WithVectors):
 
     def begin_correction(self) -> None:
         if self._aside is None:
-            self._aside = arrays.zeros(self._backend, self.e.shape, self.e.dtype)
+            self._aside = new.zeros(self._backend, self.e.shape, self.e.dtype)
         self.grid.residual(self._coefficients, self.b, self.e, self.b)
         self.e, self._aside = self._aside, self.e
 
@@ -147,7 +148,7 @@ class GridLevel(_WithMatrix):
     def allocate(self, below: Level, often: bool) -> None:
         super().allocate(below, often)
         if isinstance(below, PlaneLevel):
-            self._between = arrays.empty(self._backend, (prod(below.grid.size),), self.b.dtype)
+            self._between = new.empty(self._backend, (prod(below.grid.size),), self.b.dtype)
 
     def descend(self, below: Level) -> None:
         matrix = self._coefficients, self._weights, *self._polynomial
@@ -181,8 +182,8 @@ class LineLevel(_WithMatrix):
     def __init__(self, backend: Backend, grid: Any, values: Any, weights: Any, dtype: np.dtype) -> None:
         super().__init__(backend, grid, values, weights, dtype)
         n = prod(grid.size)
-        self._r = arrays.empty(backend, (n,), dtype)
-        self._inverses = {axis: arrays.empty(backend, (n,), dtype) for axis in line_axes(grid)}
+        self._r = new.empty(backend, (n,), dtype)
+        self._inverses = {axis: new.empty(backend, (n,), dtype) for axis in line_axes(grid)}
         for axis, inverse in self._inverses.items():
             grid.pivots(axis, values, inverse)
 

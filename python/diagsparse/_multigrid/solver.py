@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from .._arrays import owners
+from .._arrays import new, owners
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.types import product_dtypes
@@ -114,7 +114,7 @@ class Multigrid(LinearOperator):
         scale, _ = v.size(b)  # must not overflow or vanish in the type of the cycle
         if scale < TINY or not np.isfinite(scale):
             return v.combined(np.nan if scale >= TINY or np.isnan(scale) else 0.0, b)
-        finest, out = self._hierarchy.levels[0], arrays.empty(self._backend, b.shape, self.cycle_dtype)
+        finest, out = self._hierarchy.levels[0], new.empty(self._backend, b.shape, self.cycle_dtype)
         with self._lock:  # the levels have one set of vectors
             finest.load(v.combined(1 / scale, b, dtype=self.cycle_dtype))
             self._hierarchy.cycle()

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .._arrays import new
 from .._backends.backend import CPU
-from . import arrays
 from .hierarchy import Hierarchy
 
 
@@ -126,7 +126,7 @@ class DeviceVectors:
         self._kernel = A.kernels("matvec")[0]
 
     def _like(self, x: Any, dtype: Any = None) -> Any:
-        return arrays.empty(self._backend, x.shape, dtype or "float64")
+        return new.empty(self._backend, x.shape, dtype or "float64")
 
     def multiply(self, x: Any) -> Any:
         return self._multiply(x, self._like(x))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host_dense, owners
+from .._arrays import host_dense, new, owners
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.backend import CPU, Backend
@@ -14,6 +14,7 @@ from .._backends.types import sum_dtype, value_dtype
 from .._matrix.convert import convert, unpacked
 from .._matrix.operands import as_operand, check_same_device
 from .._matrix.sparse_array import SparseArray
+from .._matrix.summary import diagonal_length
 from .._show import display
 from .batch_matrix import assign, diagonal_starts, window
 
@@ -52,7 +53,7 @@ def _laid_out(a: Any, like: SparseArray, count: int, transposed: bool = False) -
     native = getattr(a, "_all", a)._matrix.values
     step = native.size // count if hasattr(a, "count") and count else 0
     for k, start in starts.items():
-        shape = count, _length(a.shape, k)
+        shape = count, diagonal_length(a.shape, k)
         if shape[0] and shape[1]:
             to = window(backend, values, targets[-k if transposed else k], shape, size)
             assign(to, window(backend, native, start, shape, step))
@@ -89,7 +90,7 @@ def transposed(batch: Any) -> Any:
 
 def diagonal(batch: Any, k: int) -> Any:
     """Return a copy of diagonal `k` of each member, 0 where it is not stored."""
-    backend, shape = batch._backend, (batch.count, _length(batch.shape, k))
+    backend, shape = batch._backend, (batch.count, diagonal_length(batch.shape, k))
     result = _zeros(backend, shape, batch.dtype, f"diagonal: {shape[0]} x {shape[1]} elements")
     starts, values = diagonal_starts(batch), batch._matrix.values
     if k in starts and result.size:
@@ -120,15 +121,7 @@ def selected(batch: Any, part: slice) -> Any:
 
 def _zeros(backend: Backend, shape: tuple[int, int], dtype: np.dtype, what: str) -> Any:
     memory.require_free(shape[0] * shape[1] * dtype.itemsize, what, backend)
-    if backend is CPU:
-        return np.zeros(shape, dtype)
-    result = backend.core.empty(shape, dtype.name, backend.index)
-    result.fill(0)
-    return result
-
-
-def _length(shape: tuple[int, int], k: int) -> int:
-    return max(0, min(shape[0], shape[1] - k) - max(0, -k))
+    return new.zeros(backend, shape, dtype)
 
 
 def _extents(a: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import new, owners
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._matrix.registry import format_named
@@ -20,11 +20,7 @@ def on_the_diagonal(batch: Any, who: str) -> SparseArray:
     starts = diagonal_starts(batch) if order else {}
     offsets = list(starts)
     memory.require_free(len(offsets) * order * dtype.itemsize, f"{who}: {count} members as one matrix", backend)
-    if backend is CPU:
-        data = np.zeros((len(offsets), order), dtype)
-    else:
-        data = backend.core.empty((len(offsets), order), dtype.name, backend.index)
-        data.fill(0)
+    data = new.zeros(backend, (len(offsets), order), dtype)
     for i, k in enumerate(offsets):
         shape = count, n - abs(k)
         into = window(backend, data, i * order + max(0, -k), shape, n)
@@ -48,8 +44,7 @@ def nonzeros(batch: Any) -> dict[int, int]:
         return {k: int(np.count_nonzero(elements(batch, k))) for k in diagonal_starts(batch)}
     found = {}
     for k in diagonal_starts(batch):
-        data = batch._core.empty((1, order), batch.dtype.name, batch._backend.index)
-        data.fill(0)
+        data = new.zeros(batch._backend, (1, order), batch.dtype)
         assign(window(batch._backend, data, max(0, -k), (batch.count, n - abs(k)), n), elements(batch, k))
         alone = format_named("dia").array((data, [k]), shape=(order, order), align="row")
         found[k] = int(alone._summary().fill.sum())

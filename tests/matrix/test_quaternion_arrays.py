@@ -10,6 +10,7 @@ from cases import raises, random, to_device, to_host
 from quaternions import adjoint, close, dense, hamilton, product
 
 import diagsparse as ds
+from diagsparse._backends import memory
 from diagsparse._quaternions import pairs
 
 
@@ -228,6 +229,14 @@ def test_bad_operands():
         for run in (lambda other=other: Q + other, lambda other=other: Q @ other, lambda other=other: other * Q):
             with raises(TypeError):
                 run()
+
+
+def test_vectors_that_do_not_fit(monkeypatch):
+    """The matrix that changes signs is larger than they are."""
+    Q = ds.quaternion_array([sp.eye_array(99_999)] * 4, format="csr")
+    monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 10**7)
+    with raises(MemoryError, "99999 quaternions"):
+        Q @ np.ones((99_999, 4))
 
 
 @pytest.mark.gpu

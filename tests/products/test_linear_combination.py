@@ -261,6 +261,8 @@ def test_errors(device, monkeypatch):
     for bad in (a, K.empty("complex128"), np.zeros((65, 65)), K.empty().T):
         with raises(ValueError, "out"):
             K(1.0, 3.0, out=bad)
+    with raises(ValueError, "coefficient 0", "range of float64"):
+        K(10**400, 1.0)
     with raises(ValueError, "dtype=float32", "float64 or complex128"):
         K.empty("float32")
     np.testing.assert_array_equal(K(1.0, 2.0).toarray(), before)

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._backends.backend import CPU, Backend
-from .._backends.types import named_dtype
+from .._backends.types import named_dtype, real_type
 from . import streams
 
 _CUDA = (2, 13)  # DLPack's numbers of device memory and managed memory
@@ -272,12 +272,12 @@ def reinterpreted(core: Any, array: Any, shape: tuple[int, ...], dtype: np.dtype
 
 def as_reals(core: Any, array: Any) -> Any:
     """Return a complex `DeviceArray` of shape (n, k) in C order as a real one of shape (n, 2 k), on the same memory."""
-    return reinterpreted(core, array, (array.shape[0], 2 * array.shape[1]), np.empty(0, array.dtype).real.dtype)
+    return reinterpreted(core, array, (array.shape[0], 2 * array.shape[1]), real_type(array.dtype))
 
 
 def component(core: Any, array: Any, i: int) -> Any:
     """Return a copy of the real (i = 0) or the imaginary parts (i = 1) of a complex `DeviceArray` in C order."""
-    reals = reinterpreted(core, array, (array.size, 2), np.empty(0, array.dtype).real.dtype)
+    reals = reinterpreted(core, array, (array.size, 2), real_type(array.dtype))
     chosen = strided(core, reals.ravel()[i:], (array.size,), (2 * reals.itemsize,)) if array.size else reals.ravel()
     return chosen.copy().reshape(array.shape)
 

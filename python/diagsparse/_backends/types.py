@@ -51,6 +51,16 @@ def widened(dtype: np.dtype) -> np.dtype:
     return _WIDENED if is_narrow(dtype) else dtype
 
 
+def real_type(dtype: np.dtype) -> np.dtype:
+    """Return the real type of the same precision."""
+    return np.empty(0, widened(dtype)).real.dtype
+
+
+def complex_type(dtype: Any) -> np.dtype:
+    """Return the complex type of the same precision as float32, float64, or one that is complex already."""
+    return np.result_type(dtype, np.complex64)
+
+
 def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False) -> np.dtype:
     """Return the dtype in which values of dtype `given` are stored: `requested`, if the user passed one.
 

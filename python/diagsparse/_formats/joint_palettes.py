@@ -14,6 +14,7 @@ import numpy as np
 
 from .._backends import memory
 from .._backends.backend import CPU
+from .._backends.types import real_type
 from .._matrix import devices
 from .._matrix.convert import unpacked, widen
 from .._matrix.sparse_array import SparseArray
@@ -51,7 +52,7 @@ def united(format: Any, terms: list[SparseArray]) -> Union:
 def _with_palette(format: Any, terms: list[SparseArray]) -> Union:
     """Return the union of masked diagonals, some of which have a palette."""
     first, backend = terms[0], terms[0]._backend
-    (rows, cols), real = first.shape, unions.real_type(first._dtype)
+    (rows, cols), real = first.shape, real_type(first._dtype)
     every = [_diagonals(t) for t in terms]
     offsets = np.unique(np.concatenate([list(own) for own in every]).astype(np.int64))
     blocks = -(-rows // _ROWS)

@@ -11,17 +11,12 @@ from typing import Any
 import numpy as np
 
 from .._backends import memory
-from .._backends.types import widened
+from .._backends.types import real_type
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import diagonal_length
 from .._matrix.union import Run, Union
 
 _WHO = "linear_combination"
-
-
-def real_type(dtype: np.dtype) -> np.dtype:
-    """Return the real type of the same precision."""
-    return np.empty(0, widened(dtype)).real.dtype
 
 
 def require_values(count: int, of_terms: int, terms: list[SparseArray]) -> None:

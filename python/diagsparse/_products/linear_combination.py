@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners, streams
+from .._arrays import new, owners, streams
 from .._backends import memory
 from .._backends.arguments import SYMMETRIES
-from .._backends.backend import CPU
-from .._backends.types import plain_number, widened
+from .._backends.types import complex_type, plain_number, real_type, require_float64
 from .._matrix.convert import convert, widen
 from .._matrix.operands import check_same_device, home_of, require_sparse
 from .._matrix.registry import COMMON, FORMATS, format_named
@@ -131,7 +130,7 @@ class LinearCombination:
         self._text = display.text(matrix)[1:-1]
 
     def _dtype(self, is_complex: bool) -> np.dtype:
-        return np.result_type(self._real, np.complex64) if is_complex else self._real
+        return complex_type(self._real) if is_complex else self._real
 
     @property
     def nbytes(self) -> int:
@@ -155,12 +154,7 @@ class LinearCombination:
         shape, dtype = self._native.values.shape, self._dtype(is_complex)
         nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
         memory.require_free(nbytes, f"{_WHO}: the values of the sum", self._backend)
-        if self._backend is CPU:
-            zeros = np.zeros(shape, dtype)
-        else:
-            zeros = self._backend.core.empty(shape, dtype.name, self._backend.index)
-            zeros.fill(0)
-        return SparseArray._wrap(self._native.with_values(zeros))
+        return SparseArray._wrap(self._native.with_values(new.zeros(self._backend, shape, dtype)))
 
     def __call__(self, *coefficients: Any, out: SparseArray | None = None, stream: Any = None) -> SparseArray:
         """Return ``c0 A0 + c1 A1 + ...``.
@@ -234,9 +228,10 @@ class LinearCombination:
             given = given.reshape(())[()]
         if not isinstance(given, Number):
             raise TypeError(f"{_WHO}: coefficient {k} is {given!r}, expected a number")
+        require_float64(given, _WHO, f"coefficient {k}")
         if isinstance(given, (complex, np.complexfloating)):
             return complex(given), "c"
-        return float(plain_number(given)), "f"  # type: ignore[arg-type]
+        return plain_number(given).real, "f"
 
     def __repr__(self) -> str:
         return f"<linear combination of {self.terms} {'matrix' if self.terms == 1 else 'matrices'}: {self._text}>"
@@ -254,9 +249,8 @@ def _format_for(terms: list[SparseArray]) -> str:
 
 def _in_precision(a: SparseArray, terms: list[SparseArray]) -> SparseArray:
     """Return a matrix in the precision of the most precise one; real matrices stay real."""
-    reals = [np.empty(0, widened(t.dtype)).real.dtype for t in terms]
-    real = np.result_type(*reals)
-    wanted = np.result_type(real, np.complex64) if a.dtype.kind == "c" else real
+    real = np.result_type(*(real_type(t.dtype) for t in terms))
+    wanted = complex_type(real) if a.dtype.kind == "c" else real
     return widen(a).astype(wanted, copy=False)
 
 

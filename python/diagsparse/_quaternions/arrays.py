@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
+from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._matrix.builders import diags
 from .._matrix.construct import array
@@ -15,6 +16,7 @@ from .._matrix.construct import array
 # What the components of a quaternion x become, as diagonals of a matrix: the offset, and the factor of each row.
 J_TIMES = ((2, (-1, 1, 0, 0)), (-2, (0, 0, 1, -1)))  # j x, since j (q0 + q1 i + q2 j + q3 k) = -q2 + q3 i + q0 j - q1 k
 WITHOUT_K = ((0, (1, 1, 1, -1)),)  # the sign of k changes: x1 + x2 j becomes x1 + conj(x2) j
+_BYTES = 300  # of temporary memory for each quaternion, while such a matrix is built
 
 
 def has_quaternions(x: Any) -> bool:
@@ -34,6 +36,7 @@ def as_reals(x: Any) -> np.ndarray:
 def _change(terms: Any, count: int, dtype: np.dtype, backend: Backend) -> Any:
     """Return the matrix of a change of `count` quaternions: a byte for each, and three numbers for each diagonal."""
     n = 4 * count
+    memory.require_free(_BYTES * count, f"quaternion_array: a matrix that changes the signs of {count} quaternions")
     values = {k: np.tile(np.array(row, dtype), count)[max(0, -k) : n - max(0, k)] for k, row in terms}
     return array(diags(values, shape=(n, n), format="dia"), "mdia").to(backend.name)
 
@@ -49,12 +52,3 @@ def reinterpreted(x: Any, shape: tuple[int, ...], dtype: Any, backend: Backend) 
     if backend is CPU:
         return x.view(dtype).reshape(shape)
     return owners.reinterpreted(backend.core, x, shape, np.dtype(dtype))
-
-
-def zeros(backend: Backend, shape: tuple[int, int], dtype: np.dtype) -> Any:
-    """Return an array of zeros on a device."""
-    if backend is CPU:
-        return np.zeros(shape, dtype)
-    result = backend.core.empty(shape, dtype.name, backend.index)
-    result.fill(0)
-    return result

@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._arrays import new
 from .._arrays.host_dense import as_numpy
 from .._backends import memory
-from .._backends.types import floats_for, value_dtype
+from .._backends.types import complex_type, floats_for, real_type, value_dtype
 from .._matrix import devices
 from .._matrix.base import TRANSPOSED, issparse
 from .._matrix.construct import array
@@ -25,11 +26,6 @@ _EXPECTED = "expected four real matrices, two complex ones, or an array of shape
 _BYTES = 100  # of temporary memory for each stored element
 
 
-def complex_of(real: Any) -> np.dtype:
-    """Return the dtype of A and B for components of dtype `real`, which is float32 or float64."""
-    return np.result_type(real, np.complex64)
-
-
 def of(arg: Any, format: str | None, dtype: Any, device: str | None) -> Pair:
     """Build a pair from the arguments of the constructor."""
     if dtype is not None and np.dtype(dtype) not in (np.float32, np.float64):
@@ -40,23 +36,22 @@ def of(arg: Any, format: str | None, dtype: Any, device: str | None) -> Pair:
     given = np.result_type(*(x.dtype for x in matrices))
     if len(matrices) == 4 and given.kind == "c":
         raise TypeError(f"{WHO}: four components of {given} values, expected real ones; pass (A, B) for A + B j")
-    wanted = value_dtype(given, floats_for(given, None if dtype is None else complex_of(dtype), WHO), WHO)
+    wanted = value_dtype(given, floats_for(given, None if dtype is None else complex_type(dtype), WHO), WHO)
     ours = [x for x in matrices if issparse(x)]
     if format is None and len({x.format for x in ours}) == 1:
         format = ours[0].format
     if device is None and ours:
         device = ours[0].device
-    pair = _on_their_union(matrices, format, complex_of(np.empty(0, wanted).real.dtype))
+    pair = _on_their_union(matrices, format, complex_type(real_type(wanted)))
     return pair if device is None else moved(pair, device)
 
 
 def of_complex(matrix: Any) -> Pair:
     """Return the pair of a real or complex matrix and zeros, on its device."""
     a = unpacked(matrix)
-    a = a.astype(np.result_type(a.dtype, np.complex64))
-    zeros = a._matrix.values.copy()
-    zeros.fill(0)
-    return a, with_values(a, zeros)
+    a = a.astype(complex_type(a.dtype))
+    values = a._matrix.values
+    return a, with_values(a, new.zeros(a._backend, values.shape, values.dtype))
 
 
 def _matrices(arg: Any) -> Sequence[Any]:

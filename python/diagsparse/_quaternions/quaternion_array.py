@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._backends import memory
+from .._backends.types import complex_type, real_type
 from .._matrix.norms import norm
 from .._matrix.operands import is_sparse
 from .._matrix.stacking import hstack, vstack
@@ -77,7 +78,7 @@ class quaternion_array(Operators):
     @property
     def dtype(self) -> np.dtype:
         """Data type of each component, float32 or float64."""
-        return np.empty(0, self._pair[0].dtype).real.dtype
+        return real_type(self._pair[0].dtype)
 
     @property
     def format(self) -> str:
@@ -161,7 +162,7 @@ class quaternion_array(Operators):
         """Return a copy with components of this type, float32 or float64."""
         if np.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"astype: dtype is {np.dtype(dtype)}, expected float32 or float64")
-        wanted = pairs.complex_of(dtype)
+        wanted = complex_type(dtype)
         return self._wrap(pairs.joined(*(part.astype(wanted) for part in self._pair)))
 
     def copy(self) -> quaternion_array:

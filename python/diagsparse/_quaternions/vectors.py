@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host_dense, owners, streams
+from .._arrays import host_dense, new, owners, streams
 from .._backends.backend import CPU
-from .._backends.types import product_dtypes
-from .arrays import J_TIMES, WITHOUT_K, as_reals, changed, has_quaternions, reinterpreted, zeros
-from .pairs import Pair, complex_of
+from .._backends.types import complex_type, product_dtypes, real_type
+from .arrays import J_TIMES, WITHOUT_K, as_reals, changed, has_quaternions, reinterpreted
+from .pairs import Pair
 
 
 def times(pair: Pair, x: Any, who: str) -> Any:
@@ -80,20 +80,20 @@ def _checked(a: Any, shape: tuple[int, ...], given: np.dtype, who: str, right: b
         raise ValueError(f"{who}: x has shape {shape}, but {rule} needs ({n}, 4), or {block} for p vectors")
     if given.kind == "c":
         raise TypeError(f"{who}: x is {given}, expected real components of quaternions in the last axis")
-    return product_dtypes(np.empty(0, a.dtype).real.dtype, given)[0]
+    return product_dtypes(real_type(a.dtype), given)[0]
 
 
 def _multiply(pair: Pair, sign: int, x: Any, right: bool) -> Any:
     """Multiply a contiguous array of shape (n, 4 p): of NumPy, or a `DeviceArray`."""
     a, b = pair
-    backend, dtype = a._backend, complex_of(x.dtype)
+    backend, dtype = a._backend, complex_type(x.dtype)
     if not x.size or not a.shape[0]:
-        return zeros(backend, (a.shape[0], x.shape[1]), np.result_type(x.dtype, np.empty(0, a.dtype).real.dtype))
+        return new.zeros(backend, (a.shape[0], x.shape[1]), np.result_type(x.dtype, real_type(a.dtype)))
     if right:
         x = changed(WITHOUT_K, x, backend)
     block = x.shape[0], x.shape[1] // 2
     z, jz = (reinterpreted(v, block, dtype, backend) for v in (x, changed(J_TIMES, x, backend)))
     y = a.matvec(z)
     b.matvec(jz, out=y, alpha=sign, beta=1)
-    y = reinterpreted(y, (a.shape[0], x.shape[1]), np.empty(0, y.dtype).real.dtype, backend)
+    y = reinterpreted(y, (a.shape[0], x.shape[1]), real_type(y.dtype), backend)
     return changed(WITHOUT_K, y, backend) if right else y

@@ -233,10 +233,10 @@ def test_bad_operands():
 
 def test_vectors_that_do_not_fit(monkeypatch):
     """The matrix that changes signs is larger than they are."""
-    Q = ds.quaternion_array([sp.eye_array(99_999)] * 4, format="csr")
+    Q = ds.quaternion_array([sp.eye_array(250_000)] * 4, format="csr")
     monkeypatch.setattr(memory, "available_bytes", lambda backend=None: 10**7)
-    with raises(MemoryError, "99999 quaternions"):
-        Q @ np.ones((99_999, 4))
+    with raises(MemoryError, "250000 quaternions"):
+        Q @ np.ones((250_000, 4))
 
 
 @pytest.mark.gpu

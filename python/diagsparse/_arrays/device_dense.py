@@ -16,7 +16,7 @@ import numpy as np
 
 from .._backends.backend import Backend
 from .._backends.types import VALUE_TYPES, chain_dtype, check_scalars, product_dtypes
-from . import host_dense, owners, streams, tensors
+from . import device_arrays, host_dense, owners, streams, tensors
 
 _KNOWN = (*VALUE_TYPES, np.dtype(np.int32), np.dtype(np.int64))  # types that DeviceArray converts
 
@@ -237,7 +237,7 @@ def _from_host(task: Product, x: Any, out: Any) -> Any:
     if out is not None and on_host:
         host_dense.check_output(out.shape, out.dtype, shape, result, task.who)
         host_dense.check_writeable(out, task.who)
-    view = owners.upload(backend, x.astype(wanted, copy=False))
+    view = device_arrays.upload(backend, x.astype(wanted, copy=False))
     created = None
 
     def allocate(order: str) -> Any:
@@ -252,9 +252,9 @@ def _from_host(task: Product, x: Any, out: Any) -> Any:
         task.beta = task.beta if out is None else 0
         task.run(view, None, allocate)
     else:
-        created = owners.upload(backend, out)
+        created = device_arrays.upload(backend, out)
         task.run(view, created, allocate)
     if out is None:
-        return owners.download(created)
-    out[...] = owners.download(created)
+        return device_arrays.download(created)
+    out[...] = device_arrays.download(created)
     return out

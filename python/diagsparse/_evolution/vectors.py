@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.linalg import norm
 
-from .._arrays import owners
+from .._arrays import device_arrays, owners
 from .._backends.backend import CPU, Backend
 
 
@@ -119,7 +119,7 @@ class DeviceVectors:
         return self._core.empty(shape, np.dtype(dtype).name, self._backend.index, "F")
 
     def given(self, x: np.ndarray) -> Any:
-        return owners.upload(self._backend, x)
+        return device_arrays.upload(self._backend, x)
 
     def multiply(self, A: Any, x: Any, out: Any, alpha: float = 1.0) -> None:
         self._core.matvec(A._matrix, A._op, x, out, alpha, 0, "")

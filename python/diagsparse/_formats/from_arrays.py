@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import device_arrays, owners
 from .._arrays.host_dense import as_numpy
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
@@ -82,7 +82,7 @@ def values_of(format: Any, given: Any, dtype: Any, copy: bool, backend: Backend)
         dtype = value_dtype(values.dtype, dtype, who, narrow=narrow)
         return np.array(values, dtype, order="C") if copy else np.require(values, dtype, ["C", "A"])
     dtype = value_dtype(owners.dtype_of(given), dtype, who, narrow=narrow)
-    return owners.contiguous(owners.as_device_array(given, dtype, backend, who, "values"), dtype, copy)
+    return device_arrays.contiguous(owners.as_device_array(given, dtype, backend, who, "values"), dtype, copy)
 
 
 def in_order(format: Any, parts: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -147,4 +147,4 @@ def _device_index(part: Any, name: str, dtype: np.dtype, who: str, backend: Back
     if given.kind not in ("iu" if dtype.kind == "i" else "u") or given.itemsize > dtype.itemsize:
         raise TypeError(f"{who}: {name} is of type {given}, expected {dtype}")
     array = owners.as_device_array(part, dtype, backend, who, name)
-    return owners.contiguous(array, array.dtype, copy=True)
+    return device_arrays.contiguous(array, array.dtype, copy=True)

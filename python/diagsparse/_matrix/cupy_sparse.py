@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import device_arrays, owners
 from .._backends import memory
 from .._backends.backend import CPU, Backend, gpu
 from .._backends.types import value_dtype
@@ -57,7 +57,7 @@ def _from_dia(format: Any, a: Any, dtype: np.dtype, backend: Backend, max_bytes:
     target, offsets = format.for_diagonals(), a.offsets.get().tolist()
     s = Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets))
     target.require(s, max_bytes, backend)
-    view = owners.contiguous(_view(a.data, backend, dtype), dtype)
+    view = device_arrays.contiguous(_view(a.data, backend, dtype), dtype)
     result = Base._wrap(backend.core.realigned(target.name, *a.shape, view, offsets))
     return convert(result, format.name, max_bytes)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import device_arrays, owners
 from .._backends import memory
 from .._backends.backend import CPU, Backend, gpu
 from .base import Base
@@ -26,7 +26,7 @@ def copied_array(part: Any, source: Backend, target: Backend) -> Any:
     if isinstance(part, np.ndarray) or target is CPU:
         here = source.host(part)
         return here if target is CPU else target.core.from_host(np.ascontiguousarray(here), target.index)
-    part = owners.contiguous(part, part.dtype)
+    part = device_arrays.contiguous(part, part.dtype)
     result = target.core.empty(part.shape, part.dtype.name, target.index)
     source.core.synchronize(source.index)  # the copy runs in a stream of the target
     result.assign(part)
@@ -55,5 +55,5 @@ def entries(
     format: str, shape: tuple[int, int], values: Any, first: Any, second: Any, layout: str, backend: Backend
 ) -> Any:
     """Return the matrix of these entries, sorted and summed; the arrays are on the GPU, as in the format `layout`."""
-    parts = (owners.contiguous(part, part.dtype) for part in (values, first, second))
+    parts = (device_arrays.contiguous(part, part.dtype) for part in (values, first, second))
     return Base._wrap(backend.core.entries(format, *shape, *parts, layout))

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from .._arrays import host_dense, owners
+from .._arrays import device_arrays, host_dense, owners
 from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.types import VALUE_TYPES, sum_dtype, value_dtype, widened
@@ -141,7 +141,7 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
     require_broadcast(a, dense.shape, "+")
     if (owner := owners.owner_of(dense)) is None:
         return _with_dense(a, dense, alpha, beta)
-    dense_a = owner.to_library(a._backend, owners.upload(a._backend, a.toarray()))
+    dense_a = owner.to_library(a._backend, device_arrays.upload(a._backend, a.toarray()))
     return _signed_sum(dense_a, dense, alpha, beta)  # the library of the array adds
 
 
@@ -170,7 +170,7 @@ def scaled_by(a: Any, dense: Any, divide: bool = False) -> Any:
         factors = host_dense.broadcast(dense, dtype, a.shape)
     else:
         values = owners.as_device_array(dense, dtype, a._backend, "multiply", "the other operand")
-        factors = owners.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
+        factors = device_arrays.strided(a._core, values, a.shape, _broadcast_strides(values, a.shape))
     return a._wrap(a._core.scaled_by(a._matrix, bool(a._op & CONJUGATED), factors))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import device_arrays
 from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.types import is_narrow, require_float64, value_dtype
@@ -167,7 +167,7 @@ def _component(a: Any, values: Any, i: int) -> Any:
     if a._backend is CPU:
         return 1 * np.imag(values) if i else values.real
     if values.dtype.kind == "c":
-        return owners.component(a._core, values, i)
+        return device_arrays.component(a._core, values, i)
     zeros = values.copy()
     zeros.fill(0)
     return zeros

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import device_arrays
 from .._arrays.new import empty
 from .._backends.backend import CPU, Backend
 
@@ -32,12 +32,12 @@ def in_dtype(array: Any, dtype: Any) -> Any:
 
 def on_host(array: Any) -> Any:
     """Return an array as a NumPy array."""
-    return array if isinstance(array, np.ndarray) else owners.download(array)
+    return array if isinstance(array, np.ndarray) else device_arrays.download(array)
 
 
 def on_device(backend: Backend, array: Any) -> Any:
     """Return a NumPy array as an array on the device."""
-    return array if backend is CPU else owners.upload(backend, array)
+    return array if backend is CPU else device_arrays.upload(backend, array)
 
 
 def copy(x: Any, to: Any) -> None:

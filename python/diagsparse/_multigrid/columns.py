@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._arrays import device_dense, owners
+from .._arrays import device_arrays, device_dense, owners
 from .._arrays.host_dense import as_numpy
 from .._backends.backend import CPU
 from .._backends.types import product_dtypes
@@ -43,7 +43,7 @@ def separate(A: Any, b: Any, is_complex: bool, who: str, name: str) -> list[Any]
     """Return the columns of another array of the same shape, or their parts, in the order of `apply`."""
     if A._backend is not CPU:
         wanted = np.dtype(np.complex128 if is_complex else np.float64)
-        rows = owners.contiguous(owners.as_device_array(b, wanted, A._backend, who, name), wanted)
+        rows = device_arrays.contiguous(owners.as_device_array(b, wanted, A._backend, who, name), wanted)
         return list(_parts(_in_columns(A._core, rows)))
     given = as_numpy(b, who)
     columns = given.reshape(len(given), -1)
@@ -75,7 +75,7 @@ class _Columns(device_dense.Product):
 
     def run(self, x: Any, target: Any, allocate: Callable[[str], Any]) -> None:
         result, core = allocate("C"), self.backend.core
-        columns = _in_columns(core, owners.contiguous(x, x.dtype))
+        columns = _in_columns(core, device_arrays.contiguous(x, x.dtype))
         for j, vector in enumerate(_parts(columns)):
             vector.assign(self._f(vector, j, result.dtype))
         _as_real_columns(core, result).assign(columns)
@@ -85,7 +85,7 @@ def _as_real_columns(core: Any, array: Any) -> Any:
     """Return an array in C order as columns, complex ones as two real ones, on the same memory."""
     n = array.shape[0]
     columns = array.reshape((n, array.size // n if n else 0))
-    return owners.as_reals(core, columns) if array.dtype.kind == "c" else columns
+    return device_arrays.as_reals(core, columns) if array.dtype.kind == "c" else columns
 
 
 def _in_columns(core: Any, array: Any) -> Any:

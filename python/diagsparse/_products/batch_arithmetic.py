@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host_dense, new, owners
+from .._arrays import device_arrays, host_dense, new, owners
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.backend import CPU, Backend
@@ -72,7 +72,7 @@ def scaled_by_members(batch: Any, factors: Any) -> SparseArray:
     if backend is CPU:
         given: Any = np.ascontiguousarray(host_dense.as_numpy(factors, who), dtype)
     else:
-        given = owners.contiguous(owners.as_device_array(factors, dtype, backend, who, "the factors"), dtype)
+        given = device_arrays.contiguous(owners.as_device_array(factors, dtype, backend, who, "the factors"), dtype)
     values = everything._matrix.values
     memory.require_free(values.size * dtype.itemsize, f"*: a copy of {batch!r}", backend)
     native = everything._matrix.with_values(values.copy() if batch.dtype == dtype else values.astype(dtype))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import new, owners
+from .._arrays import device_arrays, new
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._matrix.registry import format_named
@@ -78,7 +78,7 @@ def window(backend: Backend, array: Any, at: int, shape: tuple[int, int], step: 
     flat, item = array.ravel()[at:], array.itemsize
     if backend is CPU:
         return np.lib.stride_tricks.as_strided(flat, shape, (step * item, item))
-    return owners.strided(backend.core, flat, shape, (step * item, item))
+    return device_arrays.strided(backend.core, flat, shape, (step * item, item))
 
 
 def assign(to: Any, values: Any) -> None:

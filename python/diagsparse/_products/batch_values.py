@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import device_arrays, owners
 from .._arrays.host_dense import as_numpy
 from .._backends import memory
 from .._backends.backend import CPU, Backend
@@ -56,7 +56,7 @@ def _flat(given: Any, shape: tuple[int, ...], dtype: np.dtype, backend: Backend,
     """Return values in C order, with another shape."""
     if backend is CPU:
         return np.require(given, dtype, ["C", "A"]).reshape(shape)
-    return owners.contiguous(owners.as_device_array(given.reshape(shape), dtype, backend, who, "values"), dtype)
+    return device_arrays.contiguous(owners.as_device_array(given.reshape(shape), dtype, backend, who, "values"), dtype)
 
 
 def transposed(backend: Backend, rows: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import device_dense, host_dense, owners, streams
+from .._arrays import device_arrays, device_dense, host_dense, owners, streams
 from .._backends.backend import CPU
 from .._backends.types import check_scalars, product_dtypes
 
@@ -93,7 +93,7 @@ def _flat_view(task: _Product, out: Any, rows: tuple[int, int]) -> Any:
     strides = zip(out.shape, given.get("strides") or c_order, c_order, strict=True)
     if any(extent > 1 and actual != wanted for extent, actual, wanted in strides):
         raise ValueError(f"{task.who}: out is not in C order")
-    return owners.strided(task.backend.core, out, rows, (rows[1] * step, step))
+    return device_arrays.strided(task.backend.core, out, rows, (rows[1] * step, step))
 
 
 class _Product(device_dense.Product):
@@ -128,7 +128,7 @@ class _Product(device_dense.Product):
     def _fits(self, array: Any) -> bool:
         """Whether a product can be written to an array."""
         if self._interleaved:
-            return array.flags.c_contiguous if isinstance(array, np.ndarray) else owners.is_contiguous(array)
+            return array.flags.c_contiguous if isinstance(array, np.ndarray) else device_arrays.is_contiguous(array)
         unit = host_dense.has_unit_stride if isinstance(array, np.ndarray) else device_dense.has_unit_stride
         return unit(array, 1) and not host_dense.overlaps_itself(array)
 
@@ -172,8 +172,8 @@ class _Product(device_dense.Product):
         if x.size and y.size:
             if x.ndim == 1:
                 strides = (x.itemsize, 0) if self._interleaved else (0, x.itemsize)
-                x = owners.strided(core, x, self._rows(x.shape[0]), strides)
-            self._multiply(owners.contiguous(x, x.dtype) if self._interleaved else x, y)
+                x = device_arrays.strided(core, x, self._rows(x.shape[0]), strides)
+            self._multiply(device_arrays.contiguous(x, x.dtype) if self._interleaved else x, y)
         elif y.size:  # the members have no columns
             y.assign(y * self.beta if self.beta != 0 else device_dense.zeros(core, y))
             if not np.isfinite(self.alpha):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import device_arrays
 from .._matrix.convert import convert
 from .._matrix.sparse_array import SparseArray
 
@@ -40,7 +40,7 @@ def random_vector(a: SparseArray) -> Any:
         return numbers
     times, rest = divmod(n, _RANDOM)
     result = core.empty((n,), a.dtype.name, index)
-    repeated = owners.strided(core, numbers, (times, _RANDOM), (0, numbers.itemsize))
+    repeated = device_arrays.strided(core, numbers, (times, _RANDOM), (0, numbers.itemsize))
     result[: n - rest].reshape((times, _RANDOM)).assign(repeated)
     result[n - rest :].assign(numbers[:rest])
     return result

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import device_dense, owners
+from .._arrays import device_arrays, device_dense
 from .._backends.types import product_dtypes, solved_in
 from .._matrix.builders import eye
 from .._matrix.sparse_array import SparseArray
@@ -103,7 +103,7 @@ class RightSide(device_dense.Product):
         result = make("C")
         dtype = solved_in(self.a.dtype, x.dtype)
         if x.shape == result.shape and x.dtype == result.dtype == dtype and x.size == self.a.shape[0]:  # one column
-            columns = self._columns(owners.contiguous(x, dtype), dtype)
+            columns = self._columns(device_arrays.contiguous(x, dtype), dtype)
             self._factors.solve(columns, self._columns(result, dtype), self._trans)
             return
         b = self._all_rows(x, result.shape)
@@ -117,7 +117,7 @@ class RightSide(device_dense.Product):
         core = self.backend.core
         if x.shape != shape:  # one right-hand side for all members
             strides = (x.itemsize, 0) if self._factors.interleaved else (0, x.itemsize)
-            x = owners.strided(core, owners.contiguous(x, x.dtype), shape, strides)
+            x = device_arrays.strided(core, device_arrays.contiguous(x, x.dtype), shape, strides)
         rows = core.empty(shape, x.dtype.name, x.device)
         rows.assign(x)
         return self._columns(rows, self.a.dtype)
@@ -126,4 +126,8 @@ class RightSide(device_dense.Product):
         """Return an array in C order as columns; with a real `dtype`, complex ones as two."""
         n = self.a.shape[0]
         columns = array.reshape((n, array.size // n if n else 0))
-        return owners.as_reals(self.backend.core, columns) if array.dtype.kind == "c" and dtype.kind == "f" else columns
+        return (
+            device_arrays.as_reals(self.backend.core, columns)
+            if array.dtype.kind == "c" and dtype.kind == "f"
+            else columns
+        )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import device_dense, owners
+from .._arrays import device_arrays, device_dense
 from .._backends import libraries, memory
 from .._matrix.builders import eye
 from .._matrix.convert import convert
@@ -127,7 +127,7 @@ def _cyclic(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str
     corners = []
     for k in (n - 1, 1 - n):  # one element for each member
         diagonal, corner = core.diagonal(a._matrix, a._op, k), core.empty((members,), a.dtype.name, a._backend.index)
-        corner.assign(owners.strided(core, diagonal, (members,), (n * diagonal.itemsize,)))
+        corner.assign(device_arrays.strided(core, diagonal, (members,), (n * diagonal.itemsize,)))
         corners.append(corner)
     try:
         solve, nbytes, verify = _tridiagonal(a, members, (1, 1))
@@ -216,7 +216,7 @@ def _pentadiagonal(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, i
 def _repeated(core: Any, column: Any, times: int) -> Any:
     """Return the (n, times) array of copies of a column."""
     result = core.empty((column.shape[0], times), column.dtype.name, column.device)
-    result.assign(owners.strided(core, column, result.shape, (column.itemsize, 0)))
+    result.assign(device_arrays.strided(core, column, result.shape, (column.itemsize, 0)))
     return result
 
 

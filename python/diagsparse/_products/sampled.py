@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from .._arrays import device_dense, host_dense, owners, streams
+from .._arrays import device_arrays, device_dense, host_dense, owners, streams
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import product_dtypes
@@ -216,10 +216,10 @@ def _rows(batch: Any, x: Any, dtype: np.dtype, name: str) -> Any:
         if backend is CPU:
             array = np.lib.stride_tricks.as_strided(array, shape, strides, writeable=False)
         else:
-            array = owners.strided(backend.core, array, shape, strides)
+            array = device_arrays.strided(backend.core, array, shape, strides)
     if not batch._interleaved:
         return array
-    return np.ascontiguousarray(array).ravel() if backend is CPU else owners.contiguous(array, dtype).ravel()
+    return np.ascontiguousarray(array).ravel() if backend is CPU else device_arrays.contiguous(array, dtype).ravel()
 
 
 def _checked_batch(batch: Any, out: Any, dtype: np.dtype) -> Any:

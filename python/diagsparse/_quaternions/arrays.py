@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import owners
+from .._arrays import device_arrays
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._matrix.builders import diags
@@ -51,4 +51,4 @@ def reinterpreted(x: Any, shape: tuple[int, ...], dtype: Any, backend: Backend) 
     """Return a contiguous array with another shape and dtype, on the same memory."""
     if backend is CPU:
         return x.view(dtype).reshape(shape)
-    return owners.reinterpreted(backend.core, x, shape, np.dtype(dtype))
+    return device_arrays.reinterpreted(backend.core, x, shape, np.dtype(dtype))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import host_dense, new, owners, streams
+from .._arrays import device_arrays, host_dense, new, owners, streams
 from .._backends.backend import CPU
 from .._backends.types import complex_type, product_dtypes, real_type
 from .arrays import J_TIMES, WITHOUT_K, as_reals, changed, has_quaternions, reinterpreted
@@ -57,7 +57,7 @@ def _product(pair: Pair, sign: int, x: Any, who: str, right: bool = False) -> An
     else:
         getter = owner.stream_getter()
         with streams.using(getter(backend.index) if getter else None):
-            z = owners.contiguous(owners.as_device_array(z, wanted, backend, who, "x"), wanted)
+            z = device_arrays.contiguous(owners.as_device_array(z, wanted, backend, who, "x"), wanted)
             y = _multiply(pair, sign, z, right)
             owner.finish(backend)
             y = owner.to_library(backend, y)
@@ -68,7 +68,7 @@ def _product(pair: Pair, sign: int, x: Any, who: str, right: bool = False) -> An
 
 def _from_host(pair: Pair, sign: int, x: np.ndarray, right: bool) -> np.ndarray:
     """Multiply a NumPy array on a GPU."""
-    return _multiply(pair, sign, owners.upload(pair[0]._backend, x), right).get()
+    return _multiply(pair, sign, device_arrays.upload(pair[0]._backend, x), right).get()
 
 
 def _checked(a: Any, shape: tuple[int, ...], given: np.dtype, who: str, right: bool) -> np.dtype:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arrays import owners
+from .._arrays import device_arrays, owners
 from .._backends.backend import CPU
 from .._backends.types import widened
 from .._matrix.sparse_array import SparseArray
@@ -72,7 +72,7 @@ class System:
         ones.fill(1)
         sums = sizes @ ones
         if self._owner is None or self._owner is owners.AnyLibrary:
-            return owners.download(sums)
+            return device_arrays.download(sums)
         return self._owner.to_library(backend, sums)
 
     def errors(self, x: Any, b: Any) -> Errors:
@@ -130,7 +130,7 @@ def _minimum(values: Any, axis: int) -> Any:
 
 def _computable(array: Any) -> Any:
     """Return an array that can be subtracted: a `DeviceArray` is copied to the host."""
-    return owners.download(array) if owners.owner_of(array) is owners.AnyLibrary else array
+    return device_arrays.download(array) if owners.owner_of(array) is owners.AnyLibrary else array
 
 
 def _on_host(values: Any) -> NDArray[np.float64]:

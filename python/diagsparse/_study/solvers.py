@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.linalg import cg, splu, spsolve_triangular
 
-from .._arrays import owners
+from .._arrays import device_arrays
 from .._backends import libraries
 from .._backends.backend import CPU, Backend
 from .._matrix.convert import convert
@@ -52,17 +52,17 @@ class Contender:
 
 def contenders(case: SolveCase, S: Any, A: Any, b: Any, where: Backend) -> Iterator[Contender]:
     """Yield all contenders: `S` is SciPy's matrix, `A` ours or a batch, `b` the right-hand side on the host."""
-    right = b if where is CPU else owners.upload(where, b)
-    read = np.asarray if where is CPU else owners.download
+    right = b if where is CPU else device_arrays.upload(where, b)
+    read = np.asarray if where is CPU else device_arrays.download
     problem = None if case.members else Problem(A)
     fits = problem is None or not case.iterative or problem.factor_entries <= _MOST_VALUES
     if fits and (problem is None or not METHODS[problem.direct].missing()):
         yield Contender(*_name_of(problem), partial(factorized, A), lambda F: F.solve(right), read=read)
     if case.members and where is not CPU:
-        interleaved, columns = interleaved_batch(A), owners.upload(where, np.ascontiguousarray(b.T))
+        interleaved, columns = interleaved_batch(A), device_arrays.upload(where, np.ascontiguousarray(b.T))
         yield Contender(
             "diagsparse", "factorized, interleaved", partial(factorized, interleaved), lambda F: F.solve(columns),
-            read=lambda x: owners.download(x).T,
+            read=lambda x: device_arrays.download(x).T,
         )  # fmt: skip
     if case.iterative and where.name.partition(":")[0] in METHODS["multigrid"].devices:
         for dtype in ("float64", "float32"):
@@ -171,7 +171,7 @@ def _on_gpu(case: SolveCase, A: Any, b: Any, fits: bool) -> Iterator[Contender]:
     single = not case.members
     if single and fits and has_cudss and Problem(A).direct != "cudss":
         prepare = partial(factorized, A, method="cudss")
-        yield Contender("cuDSS", "cudss", prepare, lambda F: F.solve(b), read=owners.download)
+        yield Contender("cuDSS", "cudss", prepare, lambda F: F.solve(b), read=device_arrays.download)
     if case.iterative and (module := cupy()) is not None:
         linalg: Any = importlib.import_module("cupyx.scipy.sparse.linalg")
         csr, right = A.to_cupy("csr"), module.from_dlpack(b)

@@ -1,0 +1,144 @@
+"""Time evolution: the method and the interval that are chosen, bounds of spectra, and errors."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cases import raises, random, to_device, to_host
+from evolutions import chain, check, hermitian
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import expm
+
+import diagsparse as ds
+from diagsparse._evolution import chebyshev, choice
+
+
+def test_the_choice(device):
+    H = ds.gallery.heisenberg(10, format="mdia").to(device)
+    x = to_device(random(1024, "complex128"), device)
+    many, once, long = ds.evolve(H, x, np.linspace(0, 1, 50)), ds.evolve(H, x, 1.0), ds.evolve(H, x, 20.0)
+    assert (once.method, long.method) == ("chebyshev", "chebyshev")
+    if device == "cpu":  # on a GPU, the sums of vectors for each time take longer than the products
+        assert many.method == "krylov"
+        assert "chebyshev would need" in many.reason
+    assert "krylov would need" in long.reason
+    assert once.spectrum[1] - once.spectrum[0] > long.spectrum[1] - long.spectrum[0]  # Gershgorin's circles
+    given = ds.evolve(H, x, 1e-3, spectrum=(-20.0, 20.0))
+    assert (given.method, given.spectrum) == ("chebyshev", (-20.0, 20.0))
+    assert ds.evolve(ds.gallery.tridiagonal(30), np.ones(30), 1e6).products < 40  # the whole space
+    assert "chebyshev" in str(long)
+    assert "1024" in repr(long)
+
+
+def test_an_interval_that_is_too_small(device, monkeypatch):
+    """The norm grows: a given interval is refused, and one of ours is widened."""
+    a = hermitian()
+    psi, H = random(len(a), "complex128"), ds.array(sp.csr_array(a), device=device)
+    with raises(ValueError, "spectrum=(-0.1, 0.1)", "does not contain all eigenvalues"):
+        ds.evolve(H, to_device(psi, device), 20.0, spectrum=(-0.1, 0.1))
+    monkeypatch.setattr(choice, "_enclosed", lambda *_: (chebyshev.Interval(-1.0, 1.0, 0.0, 1e-300), 1))
+    assert check(a, psi, [20.0], device, method="chebyshev").spectrum[0] < -2
+
+
+def test_intervals_of_decay(device):
+    """A given interval may be too wide, and costs no more products than one of ours."""
+    A = -ds.dia_array(ds.gallery.tridiagonal(100)).to(device)
+    psi = np.eye(100)[50]
+    exact, plain = expm(-80 * ds.gallery.tridiagonal(100).toarray()) @ psi, None
+    for spectrum in (None, (-4.0, 0.0), (-5.0, 3.0)):
+        result = ds.evolve(A, to_device(psi, device), 80.0, generator=True, method="chebyshev", spectrum=spectrum)
+        plain = plain or result.products
+        assert result.products <= 1.1 * plain < 250
+        np.testing.assert_allclose(to_host(result.final), exact, rtol=0, atol=1e-10)
+    with raises(ValueError, "spectrum=(5.0, 6.0)", "does not contain"):
+        ds.evolve(A, to_device(psi, device), 80.0, generator=True, spectrum=(5.0, 6.0))
+
+
+def test_objects_of_other_classes():
+    H = ds.gallery.heisenberg(2, format="mdia")
+    with raises(TypeError, "psi is a sparse csr_array", "psi.toarray()"):
+        ds.evolve(H, sp.csr_array(np.ones((4, 1))), 1.0)
+    qutip = pytest.importorskip("qutip")
+    with raises(TypeError, "H is QuTiP's Qobj", "H.data_as('csr_matrix')"):
+        ds.evolve(qutip.sigmax(), np.ones(2), 1.0)
+    with raises(TypeError, "psi is QuTiP's Qobj", "psi.full()"):
+        ds.evolve(H, qutip.basis(4, 0), 1.0)
+    assert ds.evolve(qutip.sigmax().data_as("csr_matrix"), np.ones(2), 1.0).states.shape == (1, 2)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "chebyshev"}, {"spectrum": (-50, 50)}, {"method": "krylov"}])
+def test_times_that_are_too_long(options):
+    H = ds.gallery.heisenberg(10, format="mdia")
+    with raises(ValueError, "evolve", "these times need about", "products"):
+        ds.evolve(H, np.ones(1024), [1.0, 1e12], **options)
+
+
+@given(n=st.integers(1, 12), seed=st.integers(0, 1000), times=st.lists(st.floats(-9, 9), min_size=1, max_size=4))
+def test_random_matrices(n, seed, times):
+    draw = np.random.default_rng(seed)
+    a = draw.standard_normal((n, n)) + 1j * draw.standard_normal((n, n))
+    a = (a + a.conj().T) * 10.0 ** draw.uniform(-3, 1)
+    psi = draw.standard_normal(n) + 1j * draw.standard_normal(n)
+    for method in (None, "chebyshev", "krylov"):
+        check(a, psi, times, "cpu", method=method)
+
+
+def test_spectral_bounds(device):
+    for a in (chain(), hermitian(), np.zeros((4, 4)), np.array([[-3.0]]), np.diag([1.0, 1.0, 5.0]), 1e-200 * chain()):
+        for dtype in (a.dtype, np.result_type(a.dtype, np.float32)):
+            low, high = ds.spectral_bounds(ds.array(sp.csr_array(a.astype(dtype)), device=device))
+            values = np.linalg.eigvalsh(a)
+            width = values[-1] - values[0]
+            assert values[0] - 0.1 * width - 1e-12 * abs(values[0]) <= low <= values[0]
+            assert values[-1] <= high <= values[-1] + 0.1 * width + 1e-12 * abs(values[-1])
+
+
+def test_errors(device):
+    H = ds.array(sp.csr_array(chain()), device=device)
+    x = to_device(np.ones(64), device)
+    for bad in ([], [[1.0]], "1", [np.nan], np.inf, 1j):
+        with raises(ValueError, "times", "real and finite"):
+            ds.evolve(H, x, bad)
+    with raises(ValueError, "method='taylor'", "chebyshev, krylov"):
+        ds.evolve(H, x, 1.0, method="taylor")
+    for bad in (0, -1e-3, 1e-17, np.nan, "1"):
+        with raises(ValueError, "tol", "precision of complex128"):
+            ds.evolve(H, x, 1.0, tol=bad)
+    for bad in ((1, 0), (0, np.inf), 3, (0, 1, 2)):
+        with raises(ValueError, "spectrum", "two ends"):
+            ds.evolve(H, x, 1.0, spectrum=bad)
+    with raises(ValueError, "psi", "63 elements", "H", "64"):
+        ds.evolve(H, to_device(np.ones(63), device), 1.0)
+    with raises(TypeError, "psi", "<U1"):
+        ds.evolve(H, np.full(64, "a"), 1.0)
+    with raises(ValueError, "3 x 4", "square"):
+        ds.evolve(ds.array(sp.csr_array(np.ones((3, 4))), device=device), x, 1.0)
+    skew = ds.array(sp.csr_array(np.triu(chain())), device=device)
+    with raises(ValueError, "H is not Hermitian", "generator=True"):
+        ds.evolve(skew, x, 1.0)
+    with raises(ValueError, "Hermitian matrix"):
+        ds.evolve(skew, x, 1.0, generator=True, method="chebyshev")
+    with raises(ValueError, "spectral_bounds", "not Hermitian"):
+        ds.spectral_bounds(skew)
+    with raises(TypeError, "observables", "list"):
+        ds.evolve(H, x, 1.0, observables=H)
+    with raises(TypeError, "progress=3", "function"):
+        ds.evolve(H, x, 1.0, progress=3)
+    with raises(ValueError, "an observable is 3 x 3", "64 x 64"):
+        ds.evolve(H, x, 1.0, observables=[sp.eye_array(3)])
+    a = chain()
+    a[3, 3] = np.nan
+    for bad in (a, np.where(np.isnan(a), np.inf, a)):
+        with raises(ValueError, "not finite"):
+            ds.evolve(ds.array(sp.csr_array(bad), device=device), x, 1.0)
+    with raises(TypeError, "sparse matrix"):
+        ds.evolve(np.eye(3), np.ones(3), 1.0)
+    if device == "cpu":
+        with raises(ValueError, "evolve", "stream"):
+            ds.evolve(H, x, 1.0, stream=0)
+
+
+def test_memory(device):
+    H = ds.array(sp.csr_array(chain()), device=device)
+    with raises(MemoryError, "times"):
+        ds.evolve(H, to_device(np.ones(64), device), np.broadcast_to(1.0, 10**10))

@@ -16,9 +16,17 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, getattr(sys.modules.get("torch"), "Tensor", ()))
 
 
+def is_transformed() -> bool:
+    """Whether `torch.func` transforms a call, or derivatives are taken in forward mode."""
+    torch: Any = sys.modules["torch"]
+    if torch.compiler.is_compiling():
+        return False
+    return bool(torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0)
+
+
 def is_constant(x: Any) -> bool:
-    """Whether nothing is differentiated with respect to a tensor, neither in reverse nor in forward mode."""
-    return not x.requires_grad and sys.modules["torch"].autograd.forward_ad._current_level < 0
+    """Whether a product with a tensor needs no derivatives and is not transformed."""
+    return not (x.requires_grad or is_transformed())
 
 
 def product(multiply: Callable[[Any, bool], Any], x: Any, out: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from .._arrays import owners
+from .._arrays.tensors import is_transformed
 from .._backends.backend import CPU, Backend, cuda_available, gpu
 from .._backends.types import VALUE_TYPES
 from .._formats.dia import dia_array
@@ -34,15 +35,8 @@ def evaluate(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[bo
         Whether the result is summed over each batch dimension; by default over none.
     """
     flags = [int(one) for one in summed] or [0] * (u.ndim - 2)
-    operator = _Differentiable.apply if _is_transformed() else _multiplied
+    operator = _Differentiable.apply if is_transformed() else _multiplied
     return operator(u, v, terms.kind, *map(list, (terms.a, terms.b, terms.shape, terms.order)), flags)
-
-
-def _is_transformed() -> bool:
-    """Whether `torch.func` transforms the call, or derivatives are taken in forward mode."""
-    if torch.compiler.is_compiling():
-        return False
-    return torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0
 
 
 # ---- the operator -------------------------------------------------------------------------------------------------
@@ -57,8 +51,8 @@ def _multiplied(
     return _computed(terms, u, v, summed)
 
 
-def _terms(kind: str, *numbers: Sequence[int]) -> Terms:
-    return Terms(kind, *map(tuple, numbers))  # type: ignore[arg-type]
+def _terms(kind: str, a: Sequence[int], b: Sequence[int], shape: Sequence[int], order: Sequence[int]) -> Terms:
+    return Terms(kind, tuple(a), tuple(b), tuple(shape), tuple(order))
 
 
 @_multiplied.register_fake

@@ -38,7 +38,7 @@ class Batch:
         """Return a copy whose members are the transposes or the adjoints."""
         raise NotImplementedError
 
-    def _sum(self, other: Any, alpha: int, beta: int) -> Any:
+    def _sum(self, other: Any, alpha: int, beta: int) -> Self:
         """Return the batch of ``alpha A_i + beta B_i``, or NotImplemented."""
         raise NotImplementedError
 
@@ -116,15 +116,15 @@ class Batch:
 
     def __add__(self, other: Any) -> Self:
         """Return the batch of sums ``A_i + B_i``; a single matrix is added to all members."""
-        return self._sum(other, 1, 1)  # type: ignore[no-any-return]
+        return self._sum(other, 1, 1)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Self:
-        return self._sum(other, 1, -1)  # type: ignore[no-any-return]
+        return self._sum(other, 1, -1)
 
     def __rsub__(self, other: Any) -> Self:
-        return self._sum(other, -1, 1)  # type: ignore[no-any-return]
+        return self._sum(other, -1, 1)
 
     def __neg__(self) -> Self:
         return self._like_this(-self._all)

@@ -150,7 +150,7 @@ class batch_array(Batch):
         result = self._wrap(batch_arithmetic.transposed(self))
         return result.conj() if conjugated and self.dtype.kind == "c" else result
 
-    def _sum(self, other: Any, alpha: int, beta: int) -> Any:
+    def _sum(self, other: Any, alpha: int, beta: int) -> batch_array:
         if is_scalar(other) and other == 0:
             return self.copy() if alpha == 1 else -self
         if not isinstance(other, batch_array) and not is_sparse(other):

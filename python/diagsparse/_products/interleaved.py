@@ -159,13 +159,13 @@ class interleaved_batch(Batch):
     def _transposed(self, conjugated: bool) -> interleaved_batch:
         return self._like_this((self._all.H if conjugated else self._all.T).copy())
 
-    def _sum(self, other: Any, alpha: int, beta: int) -> Any:
+    def _sum(self, other: Any, alpha: int, beta: int) -> interleaved_batch:
         if is_scalar(other) and other == 0:
             return self.copy() if alpha == 1 else -self
         if not isinstance(other, interleaved_batch):
             return NotImplemented
         if (other.count, other.shape) != (self.count, self.shape):
-            raise ValueError(f"+: A is {self!r}, B is {other!r}")
+            raise ValueError(f"+: A is {self!r}, B is {other!r}; expected as many members of the same shape")
         return self._like_this(sum_with(self._all, other._all, alpha, beta))
 
     def _selected(self, part: slice) -> interleaved_batch:

@@ -14,9 +14,11 @@ import torch
 
 from .._arrays import owners
 from .._arrays.tensors import is_transformed
-from .._backends.backend import CPU, Backend, cuda_available, gpu
+from .._backends.backend import CPU, cuda_available, gpu
 from .._backends.types import VALUE_TYPES
 from .._formats.dia import dia_array
+from .._matrix.base import TRANSPOSED
+from .._matrix.operators import apply
 from .terms import Terms
 
 _NATIVE = {getattr(torch, dtype.name) for dtype in VALUE_TYPES}
@@ -40,8 +42,7 @@ def evaluate(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[bo
 
 
 # ---- the operator -------------------------------------------------------------------------------------------------
-@torch.library.custom_op("diagsparse::terms", mutates_args=())
-def _multiplied(
+def _implementation(
     u: torch.Tensor, v: torch.Tensor, kind: str, a: Sequence[int], b: Sequence[int], shape: Sequence[int],
     order: Sequence[int], summed: Sequence[int],
 ) -> torch.Tensor:  # fmt: skip
@@ -51,11 +52,19 @@ def _multiplied(
     return _computed(terms, u, v, summed)
 
 
+# `torch.library.custom_op` would do the same, and search the arguments of every call for memory of the result.
+_OPERATOR = "diagsparse::terms"
+_schema = torch.library.infer_schema(_implementation, mutates_args=())
+torch.library.define(_OPERATOR, _schema, tags=(torch.Tag.pt2_compliant_tag,))
+torch.library.impl(_OPERATOR, "default", _implementation)
+_multiplied = torch.ops.diagsparse.terms.default
+
+
 def _terms(kind: str, a: Sequence[int], b: Sequence[int], shape: Sequence[int], order: Sequence[int]) -> Terms:
     return Terms(kind, tuple(a), tuple(b), tuple(shape), tuple(order))
 
 
-@_multiplied.register_fake
+@torch.library.register_fake(_OPERATOR)
 def _(u: Any, v: Any, kind: str, a: Any, b: Any, shape: Any, order: Any, summed: Any) -> torch.Tensor:
     extents = _extents(_terms(kind, a, b, shape, order), u, v, summed)
     return u.new_empty(extents, dtype=torch.promote_types(u.dtype, v.dtype))
@@ -71,7 +80,7 @@ def _batched(info: Any, in_dims: Any, u: Any, v: Any, *rest: Any) -> tuple[torch
     return _Differentiable.apply(u, v, *rest[:-1], [0, *rest[-1]]), 0
 
 
-_multiplied.register_vmap(_batched)
+torch.library.register_vmap(_OPERATOR, _batched)
 
 
 # ---- its derivatives ----------------------------------------------------------------------------------------------
@@ -101,7 +110,7 @@ def _like(one: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     return gradient.expand(one.shape)
 
 
-_multiplied.register_autograd(_gradients, setup_context=_save)
+torch.library.register_autograd(_OPERATOR, _gradients, setup_context=_save)
 
 
 class _Differentiable(torch.autograd.Function):
@@ -166,28 +175,34 @@ def _is_native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> bool:
 
 def _native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """Return the product with a matrix that shares the memory of u, in the current stream."""
-    backend = gpu(u.device.index) if u.is_cuda else CPU
-    a = dia_array._wrap(_matrix(terms, u.detach().reshape(u.shape[-2:]).contiguous(), backend))
-    columns = v.detach()[..., 0, :].movedim(-1, 0)
-    x = columns.reshape(len(columns), -1)
-    x = x[:, 0] if x.shape[1] == 1 else x
-    y = (a.T if _TRANSPOSED[terms.order] else a).matvec(x if x.is_cuda else x.numpy())
-    result = y if x.is_cuda else torch.from_numpy(y)
-    return result.reshape(len(result), *v.shape[:-2]).movedim(0, -1)[..., None, :].contiguous()
+    a, (m, n) = _matrix(terms, u.detach().reshape(u.shape[-2:]).contiguous()), terms.shape
+    op, shape = (TRANSPOSED, (n, m)) if _TRANSPOSED[terms.order] else (0, (m, n))
+    columns, one = v.detach().select(-2, 0), v.numel() == shape[1]
+    x = columns.reshape(-1) if one else columns.movedim(-1, 0).reshape(shape[1], -1)
+    y = apply(a, op, shape, x if x.is_cuda else x.numpy(), None, 1, 0, None, "matmul", None)
+    y = y if x.is_cuda else torch.from_numpy(y)
+    y = y if one else y.reshape(shape[0], *v.shape[:-2]).movedim(0, -1).contiguous()
+    return y.reshape(*v.shape[:-2], 1, shape[0])
 
 
-def _matrix(terms: Terms, values: torch.Tensor, backend: Backend) -> Any:
-    """Return a native matrix that shares values. Its structure, in which kernels cache what they need, is kept."""
+def _matrix(terms: Terms, values: torch.Tensor) -> Any:
+    """Return a matrix that shares values.
+
+    Its structure, in which kernels cache what they need, and the layouts of vectors that have been checked are kept.
+    """
+    backend = gpu(values.device.index) if values.is_cuda else CPU
     core, size = backend.core, values.numel()
     array = owners.Torch.view(core, values, backend.index) if values.is_cuda else values.numpy()
-    kept = _kept(terms.a, terms.shape, backend.name)
+    kept = _kept(terms.a, terms.shape, backend.name, values.dtype)
     if not kept:
         matrix = core.diagonal_matrix("dia", *terms.shape, list(terms.a), array, "", backend.index)
-        kept.append(matrix.with_members(array.reshape((size,))[:0].reshape((0, size))))
-    return core.member(kept[0].with_members(array.reshape((1, size))), 0)
+        kept[:] = matrix.with_members(array.reshape((size,))[:0].reshape((0, size))), {}
+    a = dia_array._wrap(core.member(kept[0].with_members(array.reshape((1, size))), 0))
+    a._repeated = kept[1]
+    return a
 
 
 @lru_cache(maxsize=64)
-def _kept(offsets: tuple[int, ...], shape: tuple[int, int], device: str) -> list[Any]:
-    """Return the list that holds a native matrix of these diagonals and of no values, once there is one."""
+def _kept(offsets: tuple[int, ...], shape: tuple[int, int], device: str, dtype: torch.dtype) -> list[Any]:
+    """Return the list that holds, once there is one, a matrix of these diagonals without values, and those layouts."""
     return []

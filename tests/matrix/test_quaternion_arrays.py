@@ -153,6 +153,13 @@ def test_arrays_of_numpy_quaternion():
     close((Q * quaternion.x).toarray(), hamilton(p, [0, 1, 0, 0]))
 
 
+@pytest.mark.parametrize("format", ["hm", "csr"])
+def test_vectors_that_are_not_aligned(format, device):
+    p, memory = dense((6, 6)), random((25,), "float64")
+    Q, x = ds.quaternion_array(p, format, device=device), memory[1:].reshape((6, 4))
+    close(to_host(Q @ to_device(memory, device)[1:].reshape((6, 4))), product(p, x[:, None])[:, 0])
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("library", ["cupy", "torch", "jax"])
 def test_arrays_of_other_libraries(library):

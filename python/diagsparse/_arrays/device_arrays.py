@@ -24,7 +24,9 @@ def strided(core: Any, array: Any, shape: tuple[int, ...], strides: tuple[int, .
 
 
 def reinterpreted(core: Any, array: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Return a `DeviceArray` in C order with another shape and dtype, on the same memory."""
+    """Return a `DeviceArray` in C order with another shape and dtype, on the same memory if that is aligned for it."""
+    if array.size and array.__cuda_array_interface__["data"][0] % dtype.itemsize:
+        array = array.copy()
     return core.asarray(_Reinterpreted(array, shape=shape, strides=None, typestr=dtype.str), None)
 
 

@@ -50,11 +50,35 @@ __device__ void stage(T* to, const Block<const T>& d, int64 first, int count, in
   }
 }
 
+// Adds the products of some columns in shared memory to the sums of a thread, whose last diagonal is number `mine`.
+template <class T>
+__device__ __forceinline__ void add_products(T (&sum)[Tile<T>::rows][kSums], const T* in_x, const T* in_y, int at,
+                                             int share, int some, int mine) {
+  constexpr int R = Tile<T>::rows, apart = Tile<T>::apart, step = Tile<T>::step;
+  for (int c = 0; c < some; ++c) {
+    const T* const left = in_x + at * step + c;
+    const T* const right = in_y + (share * (kSums / R) + at) * step + c;
+    T factor[R];
+#pragma unroll
+    for (int r = 0; r < R; ++r) factor[r] = left[r * apart * step];
+    // Row R at + s of Y, from the first one of this thread, is needed for row r on diagonal s - r.
+#pragma unroll
+    for (int s = 0; s < R + kSums - 1; ++s) {
+      if (s >= R + mine) break;
+      const T other = right[(s % R * apart + s / R) * step];
+#pragma unroll
+      for (int r = 0; r < R; ++r) {
+        if (s >= r && s - r < kSums) sum[r][s - r] += multiply(factor[r], other);
+      }
+    }
+  }
+}
+
 template <class T>
 __global__ void __launch_bounds__(Tile<T>::threads)
     near(const Diagonal* diagonals, const Group* groups, Block<const T> x, Block<const T> y, int64 columns, T* values,
          int64 rows, int64 cols, const __grid_constant__ Members members) {
-  constexpr int R = Tile<T>::rows, apart = Tile<T>::apart, step = Tile<T>::step;
+  constexpr int R = Tile<T>::rows;
   __shared__ Bits<T> memory[2 * Tile<T>::size];
   __shared__ Diagonal list[kRange];
   T *const in_x = reinterpret_cast<T*>(memory), *const in_y = in_x + Tile<T>::size;
@@ -76,23 +100,9 @@ __global__ void __launch_bounds__(Tile<T>::threads)
     stage(in_x, x, first, kTileRows, rows, p, some);
     stage(in_y, y, first + low, kTileRows + reach, cols, p, some);
     __syncthreads();
-    for (int c = 0; mine >= 0 && c < some; ++c) {
-      const T* const left = in_x + at * step + c;
-      const T* const right = in_y + (share * (kSums / R) + at) * step + c;
-      T factor[R];
-#pragma unroll
-      for (int r = 0; r < R; ++r) factor[r] = left[r * apart * step];
-      // Row R at + s of Y, from the first one of this thread, is needed for row r on diagonal s - r.
-#pragma unroll
-      for (int s = 0; s < R + kSums - 1; ++s) {
-        if (s >= R + mine) break;
-        const T other = right[(s % R * apart + s / R) * step];
-#pragma unroll
-        for (int r = 0; r < R; ++r) {
-          if (s >= r && s - r < kSums) sum[r][s - r] += multiply(factor[r], other);
-        }
-      }
-    }
+    // Without branches on its number of diagonals, a thread reads all of its elements before it waits for the first.
+    if (mine >= kSums - 1) add_products(sum, in_x, in_y, at, share, some, kSums - 1);
+    else if (mine >= 0) add_products(sum, in_x, in_y, at, share, some, mine);
   }
   T* const sums = in_x;
   for (int begin = 0; begin <= reach; begin += Tile<T>::at_once) {

@@ -17,6 +17,7 @@
 #include "device/dense.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
+#include "kernels/sampled/members.cuh"
 
 namespace diagsparse::cuda::sampled {
 
@@ -60,12 +61,6 @@ struct ResidentDiagonals {
   auto arrays() const { return std::tie(diagonals, groups); }
 };
 
-// Distances between successive members of X, Y and C, and how many blocks of rows a member has.
-struct Members {
-  int64 count = 1, x = 0, y = 0, c = 0;
-  unsigned tiles = 1;
-};
-
 // ---- One column ---------------------------------------------------------------------------------------------------
 // A diagonal in the rows of a block: its values, the elements of Y, and the rows [first, last) in which it exists.
 template <class T>
@@ -81,8 +76,8 @@ __global__ void __launch_bounds__(kBlock)
                int64 rows, const __grid_constant__ Members members) {
   constexpr int height = Rows * kBlock, at_once = 4;
   __shared__ Listed<T> list[kListed];
-  const int64 member = blockIdx.x / members.tiles;
-  const int64 row = static_cast<int64>(blockIdx.x - member * members.tiles) * height;
+  const int64 member = members.first + blockIdx.x / members.tiles;
+  const int64 row = static_cast<int64>(blockIdx.x % members.tiles) * height;
   x.data += member * members.x + (row + threadIdx.x) * x.row;
   y.data += member * members.y;
   values += member * members.c;
@@ -136,14 +131,14 @@ __global__ void __launch_bounds__(kBlock)
 
 template <class T, int Rows>
 void run_one_column(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, Members members) {
-  members.tiles = static_cast<unsigned>(ceil_div(c.rows, Rows * kBlock));
-  dim3 grid(static_cast<unsigned>(members.tiles * members.count));
-  // Few rows: several blocks divide the diagonals.
-  const int64 shares = std::clamp<int64>(kManyBlocks / grid.x, 1, resident.count);
-  const int each = static_cast<int>(ceil_div(resident.count, shares));
-  grid.y = static_cast<unsigned>(ceil_div(resident.count, each));
-  launch("sampled diagonals", one_column<T, Rows>, grid, dim3(kBlock), resident.begin(), resident.count, each,
-         Block<const T>(x), Block<const T>(y), c.values.as<T>(), c.rows, members);
+  by_launches(members, c.rows, Rows * kBlock, [&](const Members& some, unsigned blocks) {
+    // Few rows: several blocks divide the diagonals.
+    const int64 shares = std::clamp<int64>(kManyBlocks / blocks, 1, resident.count);
+    const int each = static_cast<int>(ceil_div(resident.count, shares));
+    const dim3 grid(blocks, static_cast<unsigned>(ceil_div(resident.count, each)));
+    launch("sampled diagonals", one_column<T, Rows>, grid, dim3(kBlock), resident.begin(), resident.count, each,
+           Block<const T>(x), Block<const T>(y), c.values.as<T>(), c.rows, some);
+  });
 }
 
 // ---- Blocks of columns --------------------------------------------------------------------------------------------
@@ -186,8 +181,8 @@ __global__ void __launch_bounds__(Tile<T>::threads)
   __shared__ Bits<T> memory[2 * Tile<T>::size];
   __shared__ Diagonal list[kGroup];
   T *const in_x = reinterpret_cast<T*>(memory), *const in_y = in_x + Tile<T>::size;
-  const int64 member = blockIdx.x / members.tiles;
-  const int64 first = static_cast<int64>(blockIdx.x - member * members.tiles) * kTileRows;
+  const int64 member = members.first + blockIdx.x / members.tiles;
+  const int64 first = static_cast<int64>(blockIdx.x % members.tiles) * kTileRows;
   x.data += member * members.x;
   y.data += member * members.y;
   values += member * members.c;
@@ -249,14 +244,14 @@ __global__ void __launch_bounds__(Tile<T>::threads)
 
 template <class T>
 void run_tiles(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, Members members) {
-  members.tiles = static_cast<unsigned>(ceil_div(c.rows, kTileRows));
   constexpr int64 most = 65535;  // groups of a launch
   for (int64 first = 0; first < resident.group_count; first += most) {
-    const dim3 grid(static_cast<unsigned>(members.tiles * members.count),
-                    static_cast<unsigned>(std::min<int64>(resident.group_count - first, most)));
-    launch("sampled diagonals", tiles<T>, grid, dim3(Tile<T>::threads), resident.begin(),
-           resident.groups.template as<const Group>() + first, Block<const T>(x), Block<const T>(y), x.cols,
-           c.values.as<T>(), c.rows, c.cols, members);
+    by_launches(members, c.rows, kTileRows, [&](const Members& some, unsigned blocks) {
+      const dim3 grid(blocks, static_cast<unsigned>(std::min<int64>(resident.group_count - first, most)));
+      launch("sampled diagonals", tiles<T>, grid, dim3(Tile<T>::threads), resident.begin(),
+             resident.groups.template as<const Group>() + first, Block<const T>(x), Block<const T>(y), x.cols,
+             c.values.as<T>(), c.rows, c.cols, some);
+    });
   }
 }
 

@@ -25,7 +25,7 @@ OPERATIONS = {
     "A * A": lambda A: (A * A).toarray(),
     "to csr": lambda A: A.asformat("csr").toarray(),
     "to hm": lambda A: A.asformat("hm").toarray(),
-    "slice": lambda A: A[5:77].toarray(),
+    "to the CPU": lambda A: A.to("cpu").toarray(),
     "transposed copy": lambda A: A.T.copy().toarray(),
     "sum": lambda A: A.sum(axis=0),
 }
@@ -89,7 +89,7 @@ def test_memory_that_runs_out_in_any_allocation(format):
 
 
 def test_memory_that_the_driver_does_not_have(monkeypatch):
-    """The forecasts are told that there is enough."""
+    """The forecasts see more free memory than there is."""
     n = 2**40
     packed = ds.diags({0: 2.0}, shape=(n, n), period=1).to("cuda")
     corners = ds.hm_array((np.array([2.0, 3.0]), [n - 1, 1 - n]), shape=(n, n), device="cuda")
@@ -100,7 +100,7 @@ def test_memory_that_the_driver_does_not_have(monkeypatch):
         with raises(MemoryError, "the GPU has no free block", "MB are free"):
             run()
         assert np.array_equal(A @ X, expected)
-    assert corners.nnz == 2 and corners.trace(n - 1) == 2 and packed[7, 7] == 2
+    assert corners.nnz == 2 and corners.trace(n - 1) == 2 and packed.to("cpu")[7, 7] == 2
 
 
 # ---- streams --------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_memory_of_a_destroyed_stream():
     n = 200_000
     A = ds.array(ds.gallery.random_diagonals(n, 20, seed=1), "hm", device="cuda")
     x, others = core().from_host(np.ones(n), 0), core().from_host(np.full(n, 2.0), 0)
-    expected, plan = A @ np.ones(n), ds.plan_matmul(A, A)
+    expected, plan = A.matvec(x).get(), ds.plan_matmul(A, A)
     square = plan() @ np.ones(n)
     before = used_bytes()
     for round_ in range(30):
@@ -139,8 +139,7 @@ def test_memory_of_a_destroyed_stream():
 
 def test_a_stream_that_is_deleted_lives_as_long_as_its_memory():
     cupy = load("cupy")
-    A = ds.array(matrix(NAME), "hm", device="cuda")
-    x = core().from_host(X, 0)
+    A, x = ds.array(matrix(NAME), "hm", device="cuda"), core().from_host(X, 0)
     stream, plan = cupy.cuda.Stream(non_blocking=True), ds.plan_matmul(A, A)
     C, y = plan(stream=stream), A.matvec(x, stream=stream)
     stream.synchronize()
@@ -208,7 +207,7 @@ PREPARE = """
                 "A @ A": lambda: (A @ A).toarray(), "A + A": lambda: (A + A).toarray(), "toarray": A.toarray,
                 "plan": lambda: plan().toarray(), "to cpu": lambda: A.to("cpu"), "copy": lambda: A.copy().toarray(),
                 "convert": lambda: A.asformat("coo" if format == "csr" else "csr").toarray(),
-                "values": lambda: A.values.get(), "sum": lambda: A.sum(), "slice": lambda: A[3:9].toarray(),
+                "values": lambda: A.values.get(), "sum": lambda: A.sum(),
                 "to cuda": lambda: H.to("cuda").toarray(), "new plan": lambda: ds.plan_matmul(A, A)().toarray(),
             }.items():
                 try:
@@ -280,7 +279,8 @@ def test_a_forked_process_says_that_cuda_does_not_work_in_it():
 def test_a_process_that_was_forked_before_uses_the_gpu():
     python(
         """
-    import os, sys, traceback
+    import os, traceback, warnings
+    warnings.simplefilter("ignore")
     import numpy as np
     import diagsparse as ds
     H = ds.hm_array(ds.gallery.stencil(5, (20, 20)))

@@ -6,6 +6,7 @@ import types
 import numpy as np
 import pytest
 from cases import NO_CUDA, raises
+from processes import python
 
 import diagsparse as ds
 from diagsparse._arrays import streams
@@ -204,6 +205,44 @@ def test_current_stream_of_pytorch(monkeypatch):
     assert streams.current(1) == 0
     initialized[0] = True
     assert streams.current(1) == 41 and streams.keep(1, 41) is torch
+
+
+def test_a_forked_process_cannot_use_cuda():
+    """Even if there is no GPU: it is enough that the driver was asked for one."""
+    printed = python(
+        """
+    import os, traceback, warnings
+    warnings.simplefilter("ignore")
+    import diagsparse as ds
+    try:
+        from diagsparse import _cuda
+    except ImportError:
+        print("no module")
+        raise SystemExit
+    _cuda.device_count()
+    ds.cuda_available()
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            for call in (_cuda.device_count, lambda: _cuda.memory(0), lambda: _cuda.empty((3,), "float64", 0, "C")):
+                try:
+                    call()
+                except ds.CudaError as error:
+                    assert "forked" in str(error) and "spawn" in str(error)
+                else:
+                    raise AssertionError("no error")
+            assert not ds.cuda_available()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    """
+    )
+    if "no module" in printed:
+        pytest.skip("this build has no CUDA module")
 
 
 def test_memory_pools_by_name():

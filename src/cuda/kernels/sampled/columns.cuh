@@ -82,8 +82,8 @@ __global__ void __launch_bounds__(Tile<T>::threads)
   __shared__ Bits<T> memory[2 * Tile<T>::size];
   __shared__ Diagonal list[kRange];
   T *const in_x = reinterpret_cast<T*>(memory), *const in_y = in_x + Tile<T>::size;
-  const int64 member = blockIdx.x / members.tiles;
-  const int64 first = static_cast<int64>(blockIdx.x - member * members.tiles) * kTileRows;
+  const int64 member = members.first + blockIdx.x / members.tiles;
+  const int64 first = static_cast<int64>(blockIdx.x % members.tiles) * kTileRows;
   x.data += member * members.x;
   y.data += member * members.y;
   values += member * members.c;
@@ -134,8 +134,8 @@ __global__ void __launch_bounds__(kBlock)
     far(const Diagonal* diagonals, const Group* groups, Block<const T> x, Block<const T> y, int64 columns, T* values,
         int64 rows, const __grid_constant__ Members members) {
   constexpr int height = kBlock / Lanes;
-  const int64 member = blockIdx.x / members.tiles;
-  const int64 i = static_cast<int64>(blockIdx.x - member * members.tiles) * height + threadIdx.x / Lanes;
+  const int64 member = members.first + blockIdx.x / members.tiles;
+  const int64 i = static_cast<int64>(blockIdx.x % members.tiles) * height + threadIdx.x / Lanes;
   const int lane = threadIdx.x % Lanes;
   const Group group = groups[blockIdx.y];
   const T *const left = x.data + member * members.x + i * x.row, *right[kFew];
@@ -174,20 +174,20 @@ void for_each_launch(int groups, const F& run) {
 }
 
 template <class T>
-void run_columns(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, Members members) {
+void run_columns(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, const Members& members) {
   const Block<const T> from_x(x), from_y(y);
-  members.tiles = static_cast<unsigned>(ceil_div(c.rows, kTileRows));
-  for_each_launch(resident.near_count, [&](int first, unsigned some) {
-    const dim3 grid(static_cast<unsigned>(members.tiles * members.count), some);
-    launch("sampled diagonals", near<T>, grid, dim3(Tile<T>::threads), resident.begin(), resident.near_groups() + first,
-           from_x, from_y, x.cols, c.values.as<T>(), c.rows, c.cols, members);
+  by_launches(members, c.rows, kTileRows, [&](const Members& some, unsigned blocks) {
+    for_each_launch(resident.near_count, [&](int first, unsigned groups) {
+      launch("sampled diagonals", near<T>, dim3(blocks, groups), dim3(Tile<T>::threads), resident.begin(),
+             resident.near_groups() + first, from_x, from_y, x.cols, c.values.as<T>(), c.rows, c.cols, some);
+    });
   });
   const auto run_far = [&](auto* kernel, int lanes) {
-    members.tiles = static_cast<unsigned>(ceil_div(c.rows, kBlock / lanes));
-    for_each_launch(resident.far_count, [&](int first, unsigned some) {
-      const dim3 grid(static_cast<unsigned>(members.tiles * members.count), some);
-      launch("sampled diagonals", kernel, grid, dim3(kBlock), resident.begin(), resident.far_groups() + first, from_x,
-             from_y, x.cols, c.values.as<T>(), c.rows, members);
+    by_launches(members, c.rows, kBlock / lanes, [&](const Members& some, unsigned blocks) {
+      for_each_launch(resident.far_count, [&](int first, unsigned groups) {
+        launch("sampled diagonals", kernel, dim3(blocks, groups), dim3(kBlock), resident.begin(),
+               resident.far_groups() + first, from_x, from_y, x.cols, c.values.as<T>(), c.rows, some);
+      });
     });
   };
   if (x.cols < 8) run_far(far<T, 4>, 4);

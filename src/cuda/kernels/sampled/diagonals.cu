@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(kBlock)
                int64 rows, const __grid_constant__ Members members) {
   constexpr int height = Rows * kBlock, at_once = 4;
   __shared__ Listed<T> list[kListed];
-  const int64 member = blockIdx.x / members.tiles;
-  const int64 row = static_cast<int64>(blockIdx.x - member * members.tiles) * height;
+  const int64 member = members.first + blockIdx.x / members.tiles;
+  const int64 row = static_cast<int64>(blockIdx.x % members.tiles) * height;
   x.data += member * members.x + (row + threadIdx.x) * x.row;
   y.data += member * members.y;
   values += member * members.c;
@@ -88,14 +88,14 @@ __global__ void __launch_bounds__(kBlock)
 
 template <class T, int Rows>
 void run_one_column(const ResidentDiagonals& resident, const Dense& x, const Dense& y, Matrix& c, Members members) {
-  members.tiles = static_cast<unsigned>(ceil_div(c.rows, Rows * kBlock));
-  dim3 grid(static_cast<unsigned>(members.tiles * members.count));
-  // Few rows: several blocks divide the diagonals.
-  const int64 shares = std::clamp<int64>(kManyBlocks / grid.x, 1, resident.count);
-  const int each = static_cast<int>(ceil_div(resident.count, shares));
-  grid.y = static_cast<unsigned>(ceil_div(resident.count, each));
-  launch("sampled diagonals", one_column<T, Rows>, grid, dim3(kBlock), resident.begin(), resident.count, each,
-         Block<const T>(x), Block<const T>(y), c.values.as<T>(), c.rows, members);
+  by_launches(members, c.rows, Rows * kBlock, [&](const Members& some, unsigned blocks) {
+    // Few rows: several blocks divide the diagonals.
+    const int64 shares = std::clamp<int64>(kManyBlocks / blocks, 1, resident.count);
+    const int each = static_cast<int>(ceil_div(resident.count, shares));
+    const dim3 grid(blocks, static_cast<unsigned>(ceil_div(resident.count, each)));
+    launch("sampled diagonals", one_column<T, Rows>, grid, dim3(kBlock), resident.begin(), resident.count, each,
+           Block<const T>(x), Block<const T>(y), c.values.as<T>(), c.rows, some);
+  });
 }
 
 // ---- The choice ---------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "device/dense.cuh"
 #include "device/resident.cuh"
 #include "device/values.cuh"
+#include "kernels/sampled/members.cuh"
 
 namespace diagsparse::cuda::sampled {
 
@@ -61,12 +62,6 @@ struct ResidentDiagonals {
   const Group* far_groups() const { return near_groups() + near_count; }
 
   auto arrays() const { return std::tie(diagonals, groups); }
-};
-
-// Distances between successive members of X, Y and C, and how many blocks of rows a member has.
-struct Members {
-  int64 count = 1, x = 0, y = 0, c = 0;
-  unsigned tiles = 1;
 };
 
 }  // namespace diagsparse::cuda::sampled

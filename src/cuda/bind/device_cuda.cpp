@@ -39,7 +39,7 @@ StreamPtr callers_stream(int device) {
   std::shared_ptr<void> owner;
   if (pointer != 0) {
     const py::object stream = streams.attr("keep")(device, pointer);
-    owner = keep_alive(stream, stream.ptr());
+    if (!stream.is_none()) owner = keep_alive(stream, stream.ptr());
   }
   return remember_stream(device, handle, std::move(owner));
 }

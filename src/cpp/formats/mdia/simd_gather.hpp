@@ -11,9 +11,11 @@
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
+// `begin` does not count the elements of diagonals with tables, which a quarter of the rows are assumed to have.
 template <class U>
 inline int64 work_before(const Mdia<U>& a, int64 block) {
-  return a.begin[block] + block * (kMaskRows + a.diagonals);
+  const int64 per_diagonal = a.codings != nullptr ? kMaskRows / 4 : 1;
+  return a.begin[block] + block * (kMaskRows + per_diagonal * a.diagonals);
 }
 
 // Calls visit(offset, rows, values) for each diagonal that has elements in a block.

@@ -167,9 +167,9 @@ def test_conversions(device):
 def test_pickles_that_were_changed():
     A = ds.csr_array(np.eye(4, dtype=complex))
     rebuild, (a, b) = ds.quaternion_array([A, A]).__reduce__()
-    for changed in ((a, ds.csr_array(np.eye(3, dtype=complex))), (a, ds.csr_array(np.eye(4))), (a, None), (a, b.toarray())):
+    for other in (ds.csr_array(np.eye(3, dtype=complex)), ds.csr_array(np.eye(4)), None, b.toarray()):
         with pytest.raises(ValueError, match="quaternion_array: a pickle has"):
-            rebuild(*changed)
+            rebuild(a, other)
 
 
 def test_representation():

@@ -83,7 +83,8 @@ def cells_here(row: Row, device: str, compute: Compute = digests) -> tuple[Cells
 
 # ---- In other processes ---------------------------------------------------------------------------------------------
 IN_A_PROCESS = """
-    import json, sys
+    import json, sys, warnings
+    warnings.simplefilter("ignore")  # of arrays' libraries
     sys.path.insert(0, {tests!r})
     from determinism import all_digests
     print(json.dumps(all_digests({device!r})))

@@ -39,22 +39,15 @@ class Choices(random.Random):
 
 
 def changed(given: bytes, other: bytes, chance: random.Random) -> bytes:
-    """Return choices like the given ones: some changed, left out or inserted, or the rest those of another case."""
+    """Return choices like the given ones: a few changed, or from a point on new ones, or those of another case."""
     result = bytearray(given)
-    for _ in range(chance.choice((1, 1, 2, 4))):
-        at = chance.randrange(len(result) + 1)
-        kind = chance.randrange(6)
-        if kind == 0:
-            result[at : at + 1] = chance.randbytes(1)
-        elif kind == 1:
-            length = chance.choice((1, 2, 8))
-            result[at : at + length] = chance.randbytes(length)
-        elif kind == 2:
-            del result[at:]
-        elif kind == 3:
-            del result[at : at + chance.choice((1, 2, 4))]
-        elif kind == 4:
-            result[at:at] = chance.randbytes(chance.choice((1, 2, 4)))
-        else:
-            result[at:] = other[chance.randrange(len(other) + 1) :]
+    kind = chance.choice(("bytes", "bytes", "end", "other"))
+    if kind == "bytes":
+        for _ in range(chance.choice((1, 1, 2, 3))):
+            result[chance.randrange(len(result))] = chance.randrange(256)
+    elif kind == "end":
+        del result[chance.randrange(len(result)) :]
+    else:
+        at = chance.randrange(min(len(result), len(other)))
+        result[at:] = other[at:]
     return bytes(result)

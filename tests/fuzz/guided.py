@@ -52,9 +52,10 @@ class Case(plain.Case):
         chance = random.Random(f"guided {plan.seed} {number}")
         if number < len(first := saved()):
             return first[number]
-        if not _pool or chance.random() < 0.05:
+        if not _pool or chance.random() < 0.3:
             return chance.randbytes(8)
-        return changed(chance.choice(_pool), chance.choice(_pool), chance)
+        latest = _pool[-300:] if chance.random() < 0.5 else _pool
+        return changed(chance.choice(latest), chance.choice(_pool), chance)
 
 
 def prepare(plan: Any) -> None:

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def _batch(case: Case, A: Any) -> None:
     else:
         like = case.pick([A, like.T, like.copy(), like.astype(complex), None, 3, values])
     case.note(f"{batch!r}: {shown([values])} like {like!r}")
-    survive(case, lambda: ds.batch_array(list(rebuild(values, like))))
+    survive(case, lambda: ds.batch_array(list(islice(rebuild(values, like), 4))))  # there may be 2^31 without values
 
 
 def _quaternions(case: Case, A: Any) -> None:

@@ -13,7 +13,8 @@ project = "diagsparse"
 author = "the diagsparse developers"
 release = version = diagsparse.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "links", "reference"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+extensions += ["links", "reference", "reproducible"]  # of _extensions
 exclude_patterns = ["_extensions"]
 default_role = "py:obj"  # `name` in a docstring leads to the entry of that name, where there is one
 html_theme = "furo"

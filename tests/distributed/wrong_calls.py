@@ -124,6 +124,9 @@ def errors(comm, folder):
         (lambda: load(folder / "none" if wrong else folder / "saved", comm=comm), OSError, "none"),
         (lambda: load(folder / "text" if wrong else folder / "saved", comm=comm), ValueError, "distributed.json"),
         (lambda: load(folder / "version" if wrong else folder / "saved", comm=comm), ValueError, "version 7"),
+        (lambda: load(folder / "borders" if wrong else folder / "saved", comm=comm), ValueError, "borders [0, 7, 5]"),
+        (lambda: load(folder / "shape" if wrong else folder / "saved", comm=comm), ValueError, "shape None"),
+        (lambda: load(folder / "format" if wrong else folder / "saved", comm=comm), ValueError, "None_array"),
     ]  # fmt: skip
     everywhere = [
         (lambda: D @ elsewhere, ValueError, "other ranges"),
@@ -197,12 +200,16 @@ def errors(comm, folder):
 
 def save_damaged(comm, D, other, folder):
     """Save a matrix in several folders, of which some are damaged then."""
-    for name in ("saved", "text", "version", "damaged", "mixed"):
+    for name in ("saved", "text", "version", "borders", "shape", "format", "damaged", "mixed"):
         save(folder / name, D)
     save(folder / "other", other)
     if comm.rank == 0:
         (folder / "text" / "distributed.json").write_text("{")
         (folder / "version" / "distributed.json").write_text('{"version": 7}')
+        (folder / "borders" / "distributed.json").write_text('{"version": 1, "shape": [5, 5], "borders": [0, 7, 5]}')
+        index = folder / "format" / "distributed.json"
+        index.write_text(index.read_text().replace("format", "other"))
+        (folder / "shape" / "distributed.json").write_text('{"version": 1, "format": "hm"}')
         (folder / "damaged" / "rows-00000.npz").write_bytes(b"no archive")
         (folder / "mixed" / "rows-00000.npz").write_bytes((folder / "other" / "rows-00000.npz").read_bytes())
         (folder / "file").write_text("")

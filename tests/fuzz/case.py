@@ -13,9 +13,19 @@ class Case:
     def __init__(self, plan: Any, number: int, say: Callable[[str], None]) -> None:
         self.number, self.device, self.folder, self._say = number, plan.device, plan.folder, say
         self.checks(plan.family)
-        self.chance_of = random.Random(f"{plan.family} {plan.seed} {number}")
-        self.rng = np.random.default_rng(self.chance_of.getrandbits(64))
+        self.outcome = ""  # of hostile input: how it was refused, or what it made
         self._notes: list[Any] = []
+        self.draw_from(random.Random(f"{plan.family} {plan.seed} {number}"))
+
+    def draw_from(self, source: random.Random) -> None:
+        """Take all random choices from here."""
+        self.chance_of = source
+        self.rng = np.random.default_rng(source.getrandbits(64))
+
+    @staticmethod
+    def again(plan: Any, number: int) -> str:
+        """Return the command that runs a case again."""
+        return plan.again(number)
 
     def checks(self, about: str) -> None:
         """Remember which check this is, for the watcher of this process too."""

@@ -32,7 +32,7 @@ def prepare(plan: Any) -> None:
 
 def enter(plan: Any) -> None:
     """Prepare a child."""
-    surviving.enter()
+    surviving.enter(plan)
 
 
 def run(case: Case) -> None:
@@ -64,7 +64,8 @@ def diagonals(case: Case) -> None:
     cls, copy = getattr(ds, f"{A.format}_array"), case.chance(0.5)
     dtype = case.pick([None, None, None, *VALUE, *NARROW, "int32", "O", "nonsense"])
     parts = (given[0], given[1]) if case.chance(0.97) else tuple(given)
-    survive(lambda: cls(parts, shape=given[2], dtype=dtype, copy=copy, **options))
+    where = device(case)
+    survive(case, lambda: cls(parts, shape=given[2], dtype=dtype, copy=copy, device=where, **options))
 
 
 def entries(case: Case) -> None:
@@ -90,7 +91,8 @@ def entries(case: Case) -> None:
     case.note(f"{A.format}: {shown(given)} shape {shape!r}")
     parts = (given[0], tuple(given[1:])) if A.format == "coo" or (len(given) > 2 and case.chance(0.1)) else tuple(given)
     dtype, copy = case.pick([None, None, None, *VALUE, "float16", "int32"]), case.chance(0.5)
-    survive(lambda: getattr(ds, f"{A.format}_array")(parts, shape=shape, dtype=dtype, copy=copy))
+    where = device(case)
+    survive(case, lambda: getattr(ds, f"{A.format}_array")(parts, shape=shape, dtype=dtype, copy=copy, device=where))
 
 
 def scipys(case: Case) -> None:
@@ -104,7 +106,8 @@ def scipys(case: Case) -> None:
         setattr(a, name, damage.written(case, getattr(a, name)))
     case.note(f"{name} of SciPy's {format}")
     target = case.pick(ds.formats())
-    survive(lambda: case.pick([lambda: getattr(ds, f"{target}_array")(a), lambda: ds.array(a)])())
+    where, any_format = device(case), case.chance(0.5)
+    survive(case, lambda: ds.array(a, None if any_format else target, device=where))
 
 
 def batches(case: Case) -> None:
@@ -115,7 +118,12 @@ def batches(case: Case) -> None:
     values = damage.array(case, np.array([like.values] * count, like.dtype).reshape(count, *like.values.shape))
     like = case.pick([like] * 8 + [A, A.T, None])
     case.note(f"batch: {shown([values])} like {like!r}")
-    survive(lambda: ds.batch_array(values, like))
+    survive(case, lambda: ds.batch_array(values, like))
+
+
+def device(case: Case) -> str | None:
+    """Return where the matrix is to be built: on the device of the run, or on the CPU, from which it moves there."""
+    return case.device if case.device != "cpu" and case.chance(0.8) else None
 
 
 def good(case: Case, format: str) -> Any:

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 import diagsparse as ds
 from fuzz import damage, surviving
 from fuzz.case import Case as Case
-from fuzz.parts import good, shown
-from fuzz.surviving import survive
+from fuzz.parts import LABELS, good, shown
+from fuzz.surviving import require_same, survive
 
 BLOCK = 50  # cases per child process
 NUMBERS = (*damage.EXTENTS, 3, 4, 7, 8, -(2**31), 2**33)
@@ -22,14 +23,14 @@ def prepare(plan: Any) -> None:
 
 def enter(plan: Any) -> None:
     """Prepare a child."""
-    surviving.enter()
+    surviving.enter(plan)
 
 
 def run(case: Case) -> None:
     """Load one damaged pickle."""
     A = good(case, case.pick(ds.formats()))
     A = case.pick([A, A.T, A.H, A.conj()])
-    change = case.weighted({_state: 4, _bytes: 1})
+    change = case.weighted({_state: 4, _bytes: 1, _batch: 0.5, _quaternions: 0.2})
     case.checks(f"pickles.{change.__name__.strip('_')}")
     case.note(repr(A).strip("<>"))
     change(case, A)
@@ -60,7 +61,35 @@ def _state(case: Case, A: Any) -> None:
         pieces = case.pick([pieces[:-1], [*pieces, None], [*pieces, None, None, None]])
     parts = pieces[1].items() if isinstance(pieces[1], dict) else []
     case.note(repr(pieces[:1]), shown([x for pair in parts for x in pair]), repr(pieces[2:]))
-    survive(lambda: rebuild(*pieces))
+    survive(case, lambda: rebuild(*pieces))
+
+
+def _batch(case: Case, A: Any) -> None:
+    """What a pickle of a batch holds, in either order of its values, with a piece changed."""
+    like = good(case, case.pick(list(LABELS))).unpacked()
+    batch = ds.batch_array([like] * case.between(1, 3))
+    batch = ds.interleaved_batch(batch) if case.chance(0.5) else batch
+    rebuild, (values, like) = batch.__reduce__()
+    if case.chance(0.6):
+        values = damage.array(case, values)
+    else:
+        like = case.pick([A, like.T, like.copy(), like.astype(complex), None, 3, values])
+    case.note(f"{batch!r}: {shown([values])} like {like!r}")
+    survive(case, lambda: ds.batch_array(list(islice(rebuild(values, like), 4))))  # there may be 2^31 without values
+
+
+def _quaternions(case: Case, A: Any) -> None:
+    """What a pickle of quaternions holds, with one of the two matrices changed."""
+    a = A.unpacked().copy()
+    rebuild, parts = ds.quaternion_array([a.astype(complex)] * 2).__reduce__()
+    pieces = list(parts)
+    one = case.between(0, 1)
+    other = good(case, case.pick([A.format, "csr"])).astype(complex)
+    pieces[one] = case.pick([A, other, pieces[one].T, pieces[one].asformat("csr"), pieces[one].real, None, "A"])
+    case.note(f"quaternions: {pieces!r}")
+    made = survive(case, lambda: rebuild(*pieces).pair[one])
+    if made is not None:
+        require_same(made.toarray(), pieces[one].toarray(), f"{made!r}")
 
 
 def _other_parts(case: Case, parts: dict[Any, Any]) -> Any:
@@ -77,12 +106,12 @@ def _bytes(case: Case, A: Any) -> None:
     data = bytearray(pickle.dumps(A, protocol=4))
     for name, part in A._matrix.parts().items():
         raw = part.tobytes()
-        at = bytes(data).find(raw) if len(raw) > 8 else -1
+        at = bytes(data).rfind(raw) if len(raw) > 8 else -1  # the first one may begin in the length before it
         if at >= 0 and case.chance(0.7):
             case.note("bytes of", name)
             changed = damage.raw(case, raw)[: len(raw)].ljust(len(raw), b"\0")
             data[at : at + len(raw)] = changed
-    survive(lambda: _Loader(io.BytesIO(bytes(data))).load())
+    survive(case, lambda: _Loader(io.BytesIO(bytes(data))).load())
 
 
 class _Loader(pickle.Unpickler):

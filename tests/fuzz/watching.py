@@ -74,7 +74,7 @@ def _block(plan: Any, module: Any, tally: Tally, first: int, last: int, deadline
         text = [f"{plan.family}, case {at} (seed {plan.seed}), {child.about()}: {ended}"]
         text += ["  " + line[:300] for line in child.errors().splitlines()[:40]]
         alone = first == at or _Child(plan, module, at, at + 1, float("inf"), {"all"}).watch()
-        text += [f"  again: {plan.again(at)}" if alone else f"  it passes alone: {plan.again(first, at)}"]
+        text += [f"  again: {module.Case.again(plan, at)}" if alone else f"  it passes alone: {plan.again(first, at)}"]
         print("\n".join(text), flush=True)
     tally.kinds.add(kind)
     return at + 1
@@ -158,7 +158,7 @@ def _work(plan: Any, module: Any, numbers: range, deadline: float, child: _Child
             if kind not in known and "all" not in known:
                 known.add(kind)
                 os.write(pipe, (kind + "\n").encode())
-                _tell(plan, case, error)
+                _tell(plan, case, error, module.Case.again(plan, number))
         else:
             if plan.verbose and "all" not in known:
                 print(f"{plan.family}, case {number} (seed {plan.seed}) passes: {case.words()}", flush=True)
@@ -172,7 +172,7 @@ def _kind(case: Any, error: Exception) -> str:
     return " ".join([case.about, type(error).__name__, f"{where.filename}:{where.lineno}", *words])
 
 
-def _tell(plan: Any, case: Any, error: Exception) -> None:
+def _tell(plan: Any, case: Any, error: Exception, again: str) -> None:
     report = "".join(traceback.format_exception(error)[-7 if not plan.verbose else 0 :])
     report = f"{plan.family}, case {case.number} (seed {plan.seed}): {case.words()}\n{report.rstrip()}"
-    print(report.replace("\n", "\n  ") + f"\n  again: {plan.again(case.number)}", flush=True)
+    print(report.replace("\n", "\n  ") + f"\n  again: {again}", flush=True)

@@ -199,6 +199,14 @@ def test_conversions(device):
     assert not changed.toarray()[..., :2].any()
 
 
+def test_pickles_that_were_changed():
+    A = ds.csr_array(np.eye(4, dtype=complex))
+    rebuild, (a, b) = ds.quaternion_array([A, A]).__reduce__()
+    for other in (ds.csr_array(np.eye(3, dtype=complex)), ds.csr_array(np.eye(4)), None, b.toarray()):
+        with pytest.raises(ValueError, match="quaternion_array: a pickle has"):
+            rebuild(a, other)
+
+
 def test_representation():
     Q = ds.quaternion_array([ds.gallery.tridiagonal(4)] * 4, "dia", dtype="float32")
     assert repr(Q) == "<quaternion_array 4 x 4 float32: dia, 3 diagonals from -1 to 1, 10 stored, 216 B, cpu>"

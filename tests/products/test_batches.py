@@ -260,9 +260,13 @@ def test_values_of_a_pickle_in_any_memory_order():
     """A pickle written or changed by other code may hold values that are strided, or in Fortran's order."""
     batch = ds.batch_array(np.arange(12.0).reshape(3, 4), ds.hm_array(ds.eye(4)))
     rebuild, (values, like) = batch.__reduce__()
-    for given in (np.asfortranarray(values), np.repeat(values, 2, axis=0)[::2], np.repeat(values, 2, axis=1)[:, ::2]):
+    strided = np.repeat(values, 2, axis=0)[::2], np.repeat(values, 2, axis=1)[:, ::2]
+    for given in (np.asfortranarray(values), values.astype(">f8"), *strided):
         again = rebuild(given, like)
         assert np.array_equal(again.values, values) and np.array_equal(again @ np.ones(4), batch @ np.ones(4))
-    for damaged in (values[:, :2], values[0], values.astype(">f8"), values.astype(int)):
-        with pytest.raises((ValueError, TypeError)):
+    for damaged in (values[:, :2], values[0], values.astype(int), values.astype("f2"), None):
+        with pytest.raises((ValueError, TypeError), match="batch_array: "):
             rebuild(damaged, like)
+    for damaged in (like.T, ds.csr_array(like), like.asformat("hm", period=1), None):
+        with pytest.raises((ValueError, TypeError), match="batch_array: "):
+            rebuild(values, damaged)

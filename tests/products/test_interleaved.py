@@ -65,6 +65,14 @@ def test_values_are_shared_and_copies_are_not():
         assert b == b.contiguous()
 
 
+def test_pickles_that_were_changed():
+    rebuild, (values, like) = ds.interleaved_batch(np.ones((4, 3)), ds.hm_array(ds.eye(4))).__reduce__()
+    assert rebuild(values, like).count == 3
+    for changed in ((values.reshape(6, 2), like), (values[:, :0], like), (values, None), (values, 2), (None, like)):
+        with pytest.raises((ValueError, TypeError), match="interleaved_batch: "):
+            rebuild(*changed)
+
+
 def test_rectangular_members():
     for format in ("dia", "hm"):
         A = ds.diags({0: 1.0, 2: 3.0, -1: -1.0}, shape=(5, 8), format=format)

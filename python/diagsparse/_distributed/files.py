@@ -139,7 +139,19 @@ def _read_index(path: Path, who: str) -> dict[str, Any]:
     version = index.get("version") if isinstance(index, dict) else None
     if version != _VERSION:
         raise ValueError(f"{who}: {path} has version {version}, expected {_VERSION}")
-    return dict(index)
+    shape, borders = index.get("shape"), index.get("borders")
+    valid = _are_counts(shape) and _are_counts(borders) and len(shape) == 2
+    if not valid or borders != sorted([0, *borders[1:-1], shape[0]]):
+        raise ValueError(
+            f"{who}: {path} has shape {shape!s:.60} and borders {borders!s:.60}, expected the numbers of rows and "
+            "columns, and ascending rows from 0 to the number of rows"
+        )
+    return {"format": None, **index}
+
+
+def _are_counts(values: Any) -> bool:
+    """Whether these are two or more integers from 0."""
+    return isinstance(values, list) and len(values) > 1 and all(type(one) is int and one >= 0 for one in values)
 
 
 def _name(process: int) -> str:

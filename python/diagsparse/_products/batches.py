@@ -117,7 +117,9 @@ class batch_array(Batch):
         return self._wrap(self._matrix.with_values(self._matrix.values.copy()))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self._backend.host(self._matrix.values), self._like)
+        like = self._like
+        values = self._backend.host(self._matrix.values)
+        return batch_array, (values.reshape((self.count, *CPU.core.member_shape(like._matrix))), like)
 
     @property
     def _like(self) -> SparseArray:
@@ -238,10 +240,6 @@ def _required(x: Any, name: str) -> Any:
     if not isinstance(x, batch_array) and not batch_values.has_batches(x):
         raise TypeError(f"matmul: {name} is {type(x).__name__}, expected a batch_array or a matrix of diagonals")
     return x
-
-
-def _unpickle(values: np.ndarray, like: SparseArray) -> batch_array:
-    return batch_array._wrap(like._matrix.with_members(np.require(values, requirements=["C", "A"])))
 
 
 def _multiply(left: Any, right: Any, out: Any) -> batch_array:

@@ -141,7 +141,7 @@ class interleaved_batch(Batch):
         return self._wrap(self._all.copy(), self.count)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return self._wrap, (self._all, self.count)
+        return interleaved_batch, (self._backend.host(self.values), self._like.to("cpu"))
 
     def __repr__(self) -> str:
         what = f"{self.count} {display.operand(self._like)}: {display.diagonals(self.offsets)}"

@@ -187,4 +187,6 @@ class quaternion_array(Operators):
 
 
 def _unpickle(a: Any, b: Any) -> quaternion_array:
+    if not all(is_sparse(x) and not x._packed and x.dtype.kind == "c" for x in (a, b)) or a.shape != b.shape:
+        raise ValueError(f"quaternion_array: a pickle has {a!r} and {b!r}, expected two complex matrices of one shape")
     return quaternion_array._wrap(pairs.joined(a, b))

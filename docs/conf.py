@@ -28,7 +28,6 @@ html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 toc_object_entries_show_parents = "hide"
 html_copy_source = html_show_copyright = False
-pygments_dark_style = "github-dark"
 highlight_language = "text"  # of drawings, which name no language
 linkcheck_ignore = [KEPT_AT, "https://doi.org/"]  # tests follow links into the repository; publishers refuse programs
 

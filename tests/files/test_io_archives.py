@@ -1,6 +1,7 @@
 """Invalid NumPy archives: a ValueError states what was expected, before an array reaches native code."""
 
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +21,30 @@ def saved(path, A):
     ds.write(path, A)
     with np.load(path) as archive:
         return dict(archive)
+
+
+class Intruder:
+    """Its pickle calls a function when it is loaded."""
+
+    def __reduce__(self):
+        return Path.touch, (Path("intruder"),)
+
+
+def test_nothing_is_unpickled(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    A = sparse.csr_array(np.eye(3))
+    whole = saved(Path("ours.npz"), ds.csr_array(A))
+    sparse.save_npz("scipys.npz", A)
+    with np.load("scipys.npz") as archive:
+        theirs = dict(archive)
+    for parts, values in ((whole, "values"), (theirs, "data")):
+        for name in (values, "format", "shape"):
+            np.savez("changed.npz", **parts | {name: np.array([Intruder()] * 3, object)})
+            with pytest.raises(ValueError):
+                ds.read("changed.npz")
+    assert not Path("intruder").exists()
+    np.load("changed.npz", allow_pickle=True)["shape"]
+    assert Path("intruder").exists()
 
 
 def test_no_archive(tmp_path):

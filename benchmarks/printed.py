@@ -2,7 +2,7 @@
 
 Tables, as `--table` prints them for benchmarks/results/h200.json ("readme" is the table of readme_table.py, "papers"
 those of ledger.py, "h200-summary" the means of h200, "h200-tables-002-means" the first table of h200-tables-002,
-"h100-hamiltonians-mdia" what the page of mdia shows of h100-hamiltonians)::
+"h200-hamiltonians-mdia" what the page of mdia shows of h200-hamiltonians)::
 
     <!-- table: h200 -->
     ...

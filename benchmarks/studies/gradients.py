@@ -30,9 +30,10 @@ from ..timed_columns import Columns
 COUNTS = (3, 11, 41)
 LIBRARIES = {"jax": "JAX", "torch": "PyTorch"}
 COLUMNS = Columns(ours=("diagsparse",), endings={" A x": "A x", " gradients": "gradients"})
-_CALLS = 5  #: between two waits for the device
+_CALLS = 20  #: between two waits for the device
 
-Calls = dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]  #: column: a call, and how to wait for its result
+#: For each column a call, and a function that waits for its result on the device, and returns it.
+Calls = dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]]
 
 
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
@@ -57,7 +58,7 @@ def _run(order: int, count: int, dtype: str, samples: int, where: Backend) -> Ro
     expected = {"A x": residual + b, "gradients": 2 * (A.T @ residual)}
     for name, (call, wait) in _calls(A, x, b, where).items():
         row["columns"][name] = {"timed_on": where.name.partition(":")[0]}
-        found = np.asarray(wait(call()))
+        found = _fetched(wait(call()))
         correct = expected[COLUMNS.split(name)[0]]
         error = float(np.abs(found - correct).max() / np.abs(correct).max())
         row["error"] = max(row["error"], error)
@@ -78,13 +79,25 @@ def _seconds(call: Callable[[], Any], wait: Callable[[Any], Any]) -> float:
 def _calls(A: Any, x: np.ndarray, b: np.ndarray, where: Backend) -> Calls:
     """Return the calls of all libraries; those for gradients return that of x last."""
     given = x if where is CPU else where.core.from_host(x, where.index)
-    calls: Calls = {
-        "diagsparse A x": (partial(A.to(where.name).matvec, given), lambda y: y if where is CPU else y.get())
-    }
+    calls: Calls = {"diagsparse A x": (partial(A.to(where.name).matvec, given), partial(_synchronized, where))}
     for library, create in (("jax", _jax), ("torch", _torch)):
         if find_spec(library):
             calls |= create(A, x, b, where)
     return calls
+
+
+def _synchronized(where: Backend, result: Any) -> Any:
+    if where is not CPU:
+        where.core.synchronize(where.index)  # the default stream, in which PyTorch works, too
+    return result
+
+
+def _fetched(result: Any) -> np.ndarray:
+    """Return an array of any library on the host."""
+    for name in ("cpu", "get"):  # of PyTorch, of diagsparse
+        if hasattr(result, name):
+            return np.asarray(getattr(result, name)())
+    return np.asarray(result)
 
 
 def _jax(A: Any, x: np.ndarray, b: np.ndarray, where: Backend) -> Calls:
@@ -123,7 +136,8 @@ def _torch(A: Any, x: np.ndarray, b: np.ndarray, where: Backend) -> Calls:
         loss = ((Diagonals(leaves[0], a.offsets, a.shape) @ leaves[1] - target) ** 2).sum()
         return torch.autograd.grad(loss, leaves)[1]
 
-    return {"PyTorch A x": (product, lambda y: y.cpu()), "PyTorch gradients": (gradients, lambda y: y.cpu())}
+    wait = partial(_synchronized, where)
+    return {"PyTorch A x": (product, wait), "PyTorch gradients": (gradients, wait)}
 
 
 # ---- tables and the picture ---------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def test_a_false_figure_in_a_sentence_is_found(field, scale, form, unit):
 def test_figures_of_several_rows_columns_and_results():
     spmv = 'r.fraction for r in rows(group="spmv", library="diagsparse", format="hm", kernel="row")'
     hm = 'row(name="Heisenberg chain, 8 sites").times["hm, H x"]'
-    for expression in (f"min({spmv})", f"max({spmv}) / mean({spmv})", f'of("h100-hamiltonians").{hm}', "report.left"):
+    for expression in (f"min({spmv})", f"max({spmv}) / mean({spmv})", f'of("h200-hamiltonians").{hm}', "report.left"):
         value = printed.value_of("h200", expression)
         text = f"{value:.3f}<!-- h200: {expression} -->"
         assert printed.renewed(text) == text and printed.renewed("9" + text) == text

@@ -82,32 +82,60 @@ def test_vectors_in_any_memory_order(device):
     close(to_host(Q @ to_device(columns, device)), product(p, columns[:, None])[:, 0])
 
 
-def test_result_types(device):
-    for dtype, given, expected in (("float32", "float64", "float64"), ("float64", "float32", "float64")):
-        Q = ds.quaternion_array(dense((5, 5), dtype), device=device)
-        assert (Q @ to_device(random((5, 4), given), device)).dtype == expected
-        assert isinstance(Q @ random((5, 4), given), np.ndarray)
+@pytest.mark.parametrize("format", ["csr", "hm", "mdia"])
+def test_result_types(format, device):
+    for dtype, given in (("float32", "float64"), ("float64", "float32")):
+        p, x = dense((40, 40), dtype), random((40, 3, 4), given)
+        Q = ds.quaternion_array(p, format, device=device)
+        expected = product(p.astype("float64"), x.astype("float64"))
+        close(to_host(Q @ to_device(x, device)), expected)
+        close(to_host(Q @ to_device(x[:, 0], device)), expected[:, 0])
+        assert isinstance(Q @ x, np.ndarray)
 
 
-def test_an_infinite_component_changes_only_its_own_quaternion(device):
-    Q = ds.quaternion_array([ds.eye(5, format="csr")] * 4, "csr", device=device)
+def test_kernels_check_their_operands():
+    """Errors of native code, which calls from Python cannot cause."""
+    P, Q = (ds.quaternion_array(dense((6, 6), "float64", key), "dia") for key in "PQ")
+    R = ds.quaternion_array(np.eye(6)[..., None] * np.ones(4), "dia")
+    C, x = Q.asformat("csr"), np.ones((6, 4))
+    (a, b), core = Q.pair, Q.pair[0]._core
+
+    def run(a, b, x, op_b=0):
+        return core.quaternion_product(a._matrix, 0, b._matrix, op_b, 1, False, x)
+
+    assert np.array_equal(run(a, b, x), Q @ x)
+    for wrong in (x[:5], np.ones((6, 3)), np.ones((6, 8))[:, ::2], np.ones(6)):
+        with raises(ValueError, "quaternion_product: x is", "but Q is 6 x 6"):
+            run(a, b, wrong)
+    with raises(ValueError, "no kernel for csr of complex128 values and float64 vectors"):
+        run(*C.pair, x)
+    with raises(ValueError, "no kernel for dia of complex128 values and float32 vectors"):
+        run(a, b, x.astype("float32"))
+    for other, op in ((R.pair[1], 0), (P.pair[1].astype("complex64"), 0), (b, 1)):
+        with raises(ValueError, "A and B differ in more than their values"):
+            run(a, other, x, op)
+
+
+@pytest.mark.parametrize("format", ["csr", "dia", "mdia"])
+def test_an_infinite_component_changes_only_its_own_quaternion(format, device):
+    Q = ds.quaternion_array([ds.eye(5, format="csr")] * 4, format, device=device)
     x = np.ones((5, 4))
     x[2, 0] = np.inf
-    y = to_host(Q @ to_device(x, device))
-    assert np.isfinite(y[[0, 1, 3, 4]]).all()
-    assert not np.isfinite(y[2]).all()
+    for y in (Q @ to_device(x, device), Q.rmatvec(to_device(x, device)), to_device(x, device) @ Q):
+        assert np.isfinite(to_host(y)[[0, 1, 3, 4]]).all()
+        assert not np.isfinite(to_host(y)[2]).all()
 
 
 def test_any_number_of_threads_gives_the_same_bits():
     n = 20000
     A, B = (ds.diags({k: random(n - abs(k), "complex128", k, name) for k in range(-5, 6)}) for name in "AB")
     x = random((n, 4), "float64")
-    for format in ("dia", "csr"):
+    for format in ("dia", "csr", "mdia"):
         Q = ds.quaternion_array((A, B), format)
         results = []
         for threads in (1, 3):
             ds.set_num_threads(threads)
-            results.append((Q @ x, x @ Q))
+            results.append((Q @ x, x @ Q, Q.rmatvec(x)))
         assert all(np.array_equal(*both) for both in zip(*results, strict=True))
 
 

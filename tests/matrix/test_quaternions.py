@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import MULTIPLYING, at_night, case, fits, raises, random, to_device, to_host
+from cases import MULTIPLYING, at_night, case, fits, raises, random, rng_of, to_device, to_host
 from quaternions import CONJUGATE, adjoint, close, dense, embedding, hamilton, product
 
 import diagsparse as ds
+from diagsparse._backends.types import complex_type
 from diagsparse._quaternions import pairs
 
 EACH_FORMAT = pytest.mark.parametrize("format", at_night(ds.formats(), before=("dia", "hm", "csr", "mdia", "ellcsr")))
@@ -25,7 +26,7 @@ def test_products_with_vectors(format, dtype, device):
         Q = ds.quaternion_array(p, format, device=device)
         assert (Q.shape, Q.dtype, Q.format, Q.device) == (shape, dtype, format, device)
         assert np.array_equal(Q.toarray(), p)
-        for count in (None, 0, 1, 3):
+        for count in (None, 0, 1, 3, 17):
             x, y = random((n, count or 1, 4), dtype), random((count or 1, m, 4), dtype)
             with case((shape, count)):
                 if count is None:
@@ -38,6 +39,30 @@ def test_products_with_vectors(format, dtype, device):
                     x, y = x[:, :count], y[:count]
                     close(to_host(Q @ to_device(x, device)), product(p, x), dtype)
                     close(to_host(to_device(y, device) @ Q), product(y, p), dtype)
+
+
+@pytest.mark.parametrize("format", ["dia", "mdia"])
+@EACH_DTYPE
+def test_large_products(format, dtype, device):
+    """Diagonals begin and end in different rows, and on the CPU the result is written past the caches."""
+    n = 2**19 + 5
+    rng = rng_of(format, dtype)
+    values = {k: rng.random((n - abs(k), 4), dtype) for k in (-3001, 0, 2)}
+    kind, pair = complex_type(np.dtype(dtype)), []
+    for i in (0, 1):
+        diagonals = {k: q.view(kind)[:, i] for k, q in values.items()}
+        pair.append(ds.diags(diagonals, format="dia").asformat(format).to(device))
+    Q = ds.quaternion_array._wrap(pairs.joined(*pair))
+    x = rng.random((n, 4), dtype)
+    expected = np.zeros((3, n, 4))
+    for k, q in values.items():
+        rows, columns = slice(max(0, -k), n - max(0, k)), slice(max(0, k), n - max(0, -k))
+        expected[0, rows] += hamilton(q, x[columns])
+        expected[1, columns] += hamilton(q * CONJUGATE, x[rows])
+        expected[2, columns] += hamilton(x[rows], q)
+    x = to_device(x, device)
+    for y, right in zip((Q @ x, Q.rmatvec(x), x @ Q), expected, strict=True):
+        close(to_host(y), right, dtype)
 
 
 @pytest.mark.parametrize("format", MULTIPLYING)

@@ -174,6 +174,7 @@ def test_pointers_of_streams():
 
 def test_the_chosen_stream_comes_first_and_ends_with_its_block(monkeypatch):
     theirs = types.SimpleNamespace(ptr=3)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
     monkeypatch.setitem(
         sys.modules, "cupy", types.SimpleNamespace(cuda=types.SimpleNamespace(get_current_stream=lambda device: theirs))
     )
@@ -183,6 +184,8 @@ def test_the_chosen_stream_comes_first_and_ends_with_its_block(monkeypatch):
         assert streams.current(0) == 11 and streams.keep(0, 11) is chosen
         with streams.using(None):
             assert streams.current(0) == 11
+        with streams.using(7):
+            assert streams.current(0) == 7 and streams.keep(0, 7) is None
         with pytest.raises(KeyError), streams.using(0):
             assert streams.current(0) == 0
             raise KeyError
@@ -200,7 +203,7 @@ def test_current_stream_of_pytorch(monkeypatch):
     monkeypatch.delitem(sys.modules, "cupy", raising=False)
     assert streams.current(1) == 0
     initialized[0] = True
-    assert streams.current(1) == 41 and streams.keep(1, 41) is None
+    assert streams.current(1) == 41 and streams.keep(1, 41) is torch
 
 
 def test_memory_pools_by_name():

@@ -79,11 +79,14 @@ def current(device: int) -> int:
 
 
 def keep(device: int, pointer: int) -> Any:
-    """Return the object that keeps this stream alive, None if none is needed (PyTorch never destroys streams)."""
-    if _thread.chosen is not None and _thread.chosen[0] == pointer and not isinstance(_thread.chosen[1], int):
-        return _thread.chosen[1]
+    """Return the object that keeps this stream alive, None if there is no such object: it was given as a pointer.
+
+    PyTorch never destroys a stream: it is the object for its streams.
+    """
+    if _thread.chosen is not None and _thread.chosen[0] == pointer:
+        return None if hasattr(_thread.chosen[1], "__index__") else _thread.chosen[1]
     cupy_stream = _cupy_stream(device)
-    return cupy_stream if cupy_stream is not None and cupy_stream.ptr == pointer else None
+    return cupy_stream if cupy_stream is not None and cupy_stream.ptr == pointer else sys.modules.get("torch")
 
 
 def _cupy_stream(device: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import import_module
@@ -22,7 +23,7 @@ class CudaUnavailable(RuntimeError):
 
 
 class CudaError(RuntimeError):
-    """A CUDA call failed; the message names the call, the reason, the file and the line."""
+    """A CUDA call failed, or would fail in this process; the message says which one and why."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,20 @@ def missing() -> str:
 
 
 def cuda_available() -> bool:
-    """Whether ``device="cuda"`` works here: the CUDA module loads and there is a GPU. Never raises."""
+    """Whether ``device="cuda"`` works here: the CUDA module loads and there is a GPU. Never raises.
+
+    In a process that was forked after a GPU had been used, it is False.
+    """
     return not missing()
+
+
+def _look_again() -> None:
+    """Forget which GPUs can be used: in a forked process, none can."""
+    gpu.cache_clear()
+    missing.cache_clear()
+
+
+os.register_at_fork(after_in_child=_look_again)
 
 
 def set_num_threads(n: int) -> None:

@@ -30,7 +30,7 @@ class Diagonals(FromDiagonals):
 
     nearest = "dia"
     family, packs, narrow, batched, own_products, triangles = "diagonals", True, True, True, True, True
-    sampled = True
+    sampled = quaternions = True
     drops_zeros = True
 
     shares_rows: ClassVar[bool] = False  # whether two diagonals share a row, so that one may be zero

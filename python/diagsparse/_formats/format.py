@@ -51,6 +51,7 @@ class Format(Forecasts):
     narrow: ClassVar[bool] = False  # whether values may be stored in 16 bits
     batched: ClassVar[bool] = False  # whether there are batches of the format
     sampled: ClassVar[bool] = False  # whether there are kernels for sampled products
+    quaternions: ClassVar[bool] = False  # whether there are kernels for vectors of quaternions, unless it is packed
     by_column: bool = False  # whether drawings are coloured by column
     nearest: str = COMMON  # the most similar format of CuPy
     triangles: ClassVar[bool] = False  # whether plans can compute one triangle

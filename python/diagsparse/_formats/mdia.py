@@ -29,7 +29,7 @@ from .own_products import OwnProducts
 class Mdia(Mirrored, OwnProducts):
     """The layout of `mdia_array`."""
 
-    narrow = sampled = True
+    narrow = sampled = quaternions = True
     structure = ("offsets", "mask", "block_indptr")
     optional = ("mirrored", "table_indptr", "codes")
     two_dimensional = ("mask", "codes")

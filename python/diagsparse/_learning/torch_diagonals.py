@@ -56,8 +56,8 @@ class Diagonals(AnyDiagonals):
 
     Notes
     -----
-    ``A @ x`` and the gradient of x run on the kernels of diagsparse, on the device of the values and in PyTorch's
-    current stream. The gradient of the values writes as many bytes as A has.
+    ``A @ x`` and its gradients run on the kernels of diagsparse, on the device of the values and in PyTorch's current
+    stream. The gradient of the values writes as many bytes as A has.
 
     Examples
     --------

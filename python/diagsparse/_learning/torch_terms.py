@@ -13,10 +13,13 @@ from typing import Any
 import torch
 
 from .._arrays import owners
+from .._arrays.device_dense import in_stream
 from .._arrays.tensors import is_transformed
-from .._backends.backend import CPU, Backend, cuda_available, gpu
+from .._backends.backend import CPU, cuda_available, gpu
 from .._backends.types import VALUE_TYPES
 from .._formats.dia import dia_array
+from .._matrix.base import TRANSPOSED
+from .._matrix.operators import apply
 from .terms import Terms
 
 _NATIVE = {getattr(torch, dtype.name) for dtype in VALUE_TYPES}
@@ -40,22 +43,32 @@ def evaluate(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[bo
 
 
 # ---- the operator -------------------------------------------------------------------------------------------------
-@torch.library.custom_op("diagsparse::terms", mutates_args=())
-def _multiplied(
+def _implementation(
     u: torch.Tensor, v: torch.Tensor, kind: str, a: Sequence[int], b: Sequence[int], shape: Sequence[int],
     order: Sequence[int], summed: Sequence[int],
 ) -> torch.Tensor:  # fmt: skip
     terms, u, v = _terms(kind, a, b, shape, order), u.resolve_conj(), v.resolve_conj()
-    if _is_native(terms, u, v):
-        return _native(terms, u, v)
+    if _has_kernels(terms, u, v):
+        if terms.order in _TRANSPOSED and u.numel() == u.shape[-1] * u.shape[-2]:
+            return _product(terms, u, v)
+        if terms.order in _EXCHANGED and u.dtype == v.dtype and _sums_all(u, v, summed):
+            return _sampled_product(terms, u, v)
     return _computed(terms, u, v, summed)
+
+
+# `torch.library.custom_op` would do the same, and search the arguments of every call for memory of the result.
+_OPERATOR = "diagsparse::terms"
+_schema = torch.library.infer_schema(_implementation, mutates_args=())
+torch.library.define(_OPERATOR, _schema, tags=(torch.Tag.pt2_compliant_tag,))
+torch.library.impl(_OPERATOR, "default", _implementation)
+_multiplied = torch.ops.diagsparse.terms.default
 
 
 def _terms(kind: str, a: Sequence[int], b: Sequence[int], shape: Sequence[int], order: Sequence[int]) -> Terms:
     return Terms(kind, tuple(a), tuple(b), tuple(shape), tuple(order))
 
 
-@_multiplied.register_fake
+@torch.library.register_fake(_OPERATOR)
 def _(u: Any, v: Any, kind: str, a: Any, b: Any, shape: Any, order: Any, summed: Any) -> torch.Tensor:
     extents = _extents(_terms(kind, a, b, shape, order), u, v, summed)
     return u.new_empty(extents, dtype=torch.promote_types(u.dtype, v.dtype))
@@ -71,7 +84,7 @@ def _batched(info: Any, in_dims: Any, u: Any, v: Any, *rest: Any) -> tuple[torch
     return _Differentiable.apply(u, v, *rest[:-1], [0, *rest[-1]]), 0
 
 
-_multiplied.register_vmap(_batched)
+torch.library.register_vmap(_OPERATOR, _batched)
 
 
 # ---- its derivatives ----------------------------------------------------------------------------------------------
@@ -101,7 +114,7 @@ def _like(one: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     return gradient.expand(one.shape)
 
 
-_multiplied.register_autograd(_gradients, setup_context=_save)
+torch.library.register_autograd(_OPERATOR, _gradients, setup_context=_save)
 
 
 class _Differentiable(torch.autograd.Function):
@@ -153,41 +166,75 @@ def _computed(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[i
 
 
 # ---- in native code -----------------------------------------------------------------------------------------------
-_TRANSPOSED: dict[tuple[int, ...], bool] = {(0, 1, 2): False, (2, 1, 0): True}  # whether y = A.T x, of the products
+_TRANSPOSED: dict[tuple[int, ...], bool] = {(0, 1, 2): False, (2, 1, 0): True}  # of products: whether y = A.T x
+_EXCHANGED: dict[tuple[int, ...], bool] = {(1, 0, 2): False, (1, 2, 0): True}  # of g x: whether u is x and v is g
 
 
-def _is_native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> bool:
-    """Whether native code multiplies these tensors: a single matrix and any number of vectors."""
-    if terms.kind != "product" or terms.order not in _TRANSPOSED or {u.dtype, v.dtype} - _NATIVE:
-        return False
+def _has_kernels(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> bool:
+    """Whether there are kernels for these types, on this device."""
     here = u.device.type == "cpu" or (u.device.type == "cuda" and cuda_available())
-    return here and min(*terms.shape, len(terms.a)) > 0 and u.numel() == u.shape[-1] * u.shape[-2]
+    return here and terms.kind == "product" and {u.dtype, v.dtype} <= _NATIVE and min(*terms.shape, len(terms.a)) > 0
 
 
-def _native(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Return the product with a matrix that shares the memory of u, in the current stream."""
-    backend = gpu(u.device.index) if u.is_cuda else CPU
-    a = dia_array._wrap(_matrix(terms, u.detach().reshape(u.shape[-2:]).contiguous(), backend))
-    columns = v.detach()[..., 0, :].movedim(-1, 0)
-    x = columns.reshape(len(columns), -1)
-    x = x[:, 0] if x.shape[1] == 1 else x
-    y = (a.T if _TRANSPOSED[terms.order] else a).matvec(x if x.is_cuda else x.numpy())
-    result = y if x.is_cuda else torch.from_numpy(y)
-    return result.reshape(len(result), *v.shape[:-2]).movedim(0, -1)[..., None, :].contiguous()
+def _sums_all(u: torch.Tensor, v: torch.Tensor, summed: Sequence[int]) -> bool:
+    """Whether the result is a single one, the sum over all batch dimensions."""
+    batch = torch.broadcast_shapes(u.shape[:-2], v.shape[:-2])
+    return 0 not in batch and all(one or extent == 1 for one, extent in zip(summed, batch, strict=True))
 
 
-def _matrix(terms: Terms, values: torch.Tensor, backend: Backend) -> Any:
-    """Return a native matrix that shares values. Its structure, in which kernels cache what they need, is kept."""
+def _product(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Return the product of one matrix, which shares the memory of u, with any number of vectors."""
+    a, (m, n) = _matrix(terms, u.detach().reshape(u.shape[-2:]).contiguous()), terms.shape
+    op, shape = (TRANSPOSED, (n, m)) if _TRANSPOSED[terms.order] else (0, (m, n))
+    one = v.numel() == shape[1]
+    x = _columns(v, v.shape[:-2])
+    x = x[:, 0] if one else x
+    y = apply(a, op, shape, x if x.is_cuda else x.numpy(), None, 1, 0, None, "matmul", None)
+    y = y if x.is_cuda else torch.from_numpy(y)
+    y = y if one else y.reshape(shape[0], *v.shape[:-2]).movedim(0, -1).contiguous()
+    return y.reshape(*v.shape[:-2], 1, shape[0])
+
+
+def _sampled_product(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Return the values of a matrix: products of the elements of u and v, summed over all vectors."""
+    batch = torch.broadcast_shapes(u.shape[:-2], v.shape[:-2])
+    x, y = (_columns(t, batch) for t in ((v, u) if _EXCHANGED[terms.order] else (u, v)))
+    values = u.new_zeros((len(terms.a), terms.shape[0]))  # the padding remains 0
+    a = _matrix(terms, values)
+    if values.is_cuda:
+        core, device = a._core, a._backend.index
+        with in_stream(owners.Torch, device, None):
+            core.sampled_product(*(owners.Torch.view(core, t, device) for t in (x, y)), a._matrix)
+    else:
+        a._core.sampled_product(x.numpy(), y.numpy(), a._matrix)
+    return values.reshape(*(1 for _ in batch), *values.shape)
+
+
+def _columns(t: torch.Tensor, batch: Sequence[int]) -> torch.Tensor:
+    """Return vectors of shape (*batch, 1, n) as the columns of a block in C or F order."""
+    rows = t.detach().expand(*batch, *t.shape[-2:]).select(-2, 0)
+    columns = rows.movedim(-1, 0).reshape(t.shape[-1], -1)
+    return columns if 1 in columns.stride() and 0 not in columns.stride() else columns.contiguous()
+
+
+def _matrix(terms: Terms, values: torch.Tensor) -> Any:
+    """Return a matrix that shares values.
+
+    Its structure, in which kernels cache what they need, and the layouts of vectors that have been checked are kept.
+    """
+    backend = gpu(values.device.index) if values.is_cuda else CPU
     core, size = backend.core, values.numel()
     array = owners.Torch.view(core, values, backend.index) if values.is_cuda else values.numpy()
-    kept = _kept(terms.a, terms.shape, backend.name)
+    kept = _kept(terms.a, terms.shape, backend.name, values.dtype)
     if not kept:
         matrix = core.diagonal_matrix("dia", *terms.shape, list(terms.a), array, "", backend.index)
-        kept.append(matrix.with_members(array.reshape((size,))[:0].reshape((0, size))))
-    return core.member(kept[0].with_members(array.reshape((1, size))), 0)
+        kept[:] = matrix.with_members(array.reshape((size,))[:0].reshape((0, size))), {}
+    a = dia_array._wrap(core.member(kept[0].with_members(array.reshape((1, size))), 0))
+    a._repeated = kept[1]
+    return a
 
 
 @lru_cache(maxsize=64)
-def _kept(offsets: tuple[int, ...], shape: tuple[int, int], device: str) -> list[Any]:
-    """Return the list that holds a native matrix of these diagonals and of no values, once there is one."""
+def _kept(offsets: tuple[int, ...], shape: tuple[int, int], device: str, dtype: torch.dtype) -> list[Any]:
+    """Return the list that holds, once there is one, a matrix of these diagonals without values, and those layouts."""
     return []

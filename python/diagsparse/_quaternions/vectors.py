@@ -1,7 +1,8 @@
 """Products of a pair with vectors and blocks of quaternions, on the CPU and on a GPU.
 
-With x = x1 + x2 j, the four components of x in memory are the complex numbers x1 and x2. So x is a block of two complex
-columns, and (A + B j) x = A x + B (j x) is the sum of the products of A and B with two such blocks.
+Formats of diagonals have kernels for them. For other formats, note that with x = x1 + x2 j, the four components of x in
+memory are the complex numbers x1 and x2. So x is a block of two complex columns, and (A + B j) x = A x + B (j x) is the
+sum of the products of A and B with two such blocks.
 """
 
 from __future__ import annotations
@@ -29,16 +30,13 @@ def adjoint_times(pair: Pair, x: Any, who: str) -> Any:
 
 
 def times_on_the_right(pair: Pair, x: Any, who: str) -> Any:
-    """Return x Q for a vector of shape (m, 4) or a block of shape (p, m, 4).
-
-    With z = x1 + conj(x2) j, it is y1 + conj(y2) j for y = A^T z + B^H j z.
-    """
+    """Return x Q for a vector of shape (m, 4) or a block of shape (p, m, 4)."""
     a, b = pair
-    return _product((a.T, b.H), 1, x, who, right=True)
+    return _product((a.T, b.T), 1, x, who, right=True)
 
 
 def _product(pair: Pair, sign: int, x: Any, who: str, right: bool = False) -> Any:
-    """Return A x + sign B (j x) as an array of the library of x."""
+    """Return (A + sign B j) x as an array of the library of x; with x on the left of each element if `right` is set."""
     a = pair[0]
     backend, owner = a._backend, owners.owner_of(x)
     owners.refuse_gpu_array(x, backend, who)
@@ -86,14 +84,24 @@ def _checked(a: Any, shape: tuple[int, ...], given: np.dtype, who: str, right: b
 def _multiply(pair: Pair, sign: int, x: Any, right: bool) -> Any:
     """Multiply a contiguous array of shape (n, 4 p): of NumPy, or a `DeviceArray`."""
     a, b = pair
-    backend, dtype = a._backend, complex_type(x.dtype)
     if not x.size or not a.shape[0]:
-        return new.zeros(backend, (a.shape[0], x.shape[1]), np.result_type(x.dtype, real_type(a.dtype)))
-    if right:
-        x = changed(WITHOUT_K, x, backend)
+        return new.zeros(a._backend, (a.shape[0], x.shape[1]), np.result_type(x.dtype, real_type(a.dtype)))
+    if a._format.quaternions and not a._packed:
+        return a._core.quaternion_product(a._matrix, a._op, b._matrix, b._op, sign, right, x)
+    return _multiply_on_the_right(a, b, x) if right else _multiply_columns(a, b, sign, x)
+
+
+def _multiply_columns(a: Any, b: Any, sign: int, x: Any) -> Any:
+    """Return A x + sign B (j x)."""
+    backend, dtype = a._backend, complex_type(x.dtype)
     block = x.shape[0], x.shape[1] // 2
     z, jz = (reinterpreted(v, block, dtype, backend) for v in (x, changed(J_TIMES, x, backend)))
     y = a.matvec(z)
     b.matvec(jz, out=y, alpha=sign, beta=1)
-    y = reinterpreted(y, (a.shape[0], x.shape[1]), real_type(y.dtype), backend)
-    return changed(WITHOUT_K, y, backend) if right else y
+    return reinterpreted(y, (a.shape[0], x.shape[1]), real_type(y.dtype), backend)
+
+
+def _multiply_on_the_right(a: Any, b: Any, x: Any) -> Any:
+    """Return the sums of the products x q: y1 + conj(y2) j for y = A z + conj(B) j z, with z = x1 + conj(x2) j."""
+    y = _multiply_columns(a, b.T.H, 1, changed(WITHOUT_K, x, a._backend))
+    return changed(WITHOUT_K, y, a._backend)

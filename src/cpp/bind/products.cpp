@@ -5,6 +5,7 @@
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
 #include "core/matvec.hpp"
+#include "core/quaternions.hpp"
 #include "core/sampled.hpp"
 
 namespace py = pybind11;
@@ -59,6 +60,15 @@ void bind_products(py::module_& m) {
     const Entry entry(c.device(), {&c});
     sampled_product(left, right, c);
   });
+  m.def("quaternion_product",
+        [](const Matrix& a, Op op_a, const Matrix& b, Op op_b, int sign, bool on_right, py::handle x) {
+          const Dense in = dense_from(x);
+          const auto product = [&] {
+            const Entry entry(a.device(), {&a, &b});
+            return quaternion_product(a, op_a, b, op_b, sign, on_right, in);
+          };
+          return to_python(product());
+        });
 }
 
 }  // namespace diagsparse

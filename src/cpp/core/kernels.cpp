@@ -1,21 +1,11 @@
 // The kernel tables: one for each format and set of kernels; the best set is used.
-#include <iterator>
-#include <map>
-
-#include "core/backend.hpp"
 #include "core/format.hpp"
 #include "core/kernel_table.hpp"
+#include "core/registry.hpp"
 
 namespace diagsparse {
 
 namespace {
-
-using Factories = std::map<std::string, std::map<int, FormatKernels (*)()>>;
-// Neither this map nor the tables are ever destroyed, because a daemon thread may multiply while the process exits.
-Factories& factories() {
-  static auto* all = new Factories;
-  return *all;
-}
 
 template <class Row>
 const Row& find_row(const std::vector<Row>& table, const std::string& kernel, const std::string& format,
@@ -32,19 +22,13 @@ const Row& find_row(const std::vector<Row>& table, const std::string& kernel, co
 }  // namespace
 
 RegisterKernels::RegisterKernels(const char* format, int set, FormatKernels (*make)()) {
-  factories()[format][set] = make;
+  Registry<FormatKernels>::add(format, set, make);
 }
 
 const FormatKernels& kernels(const std::string& format) {
-  static const auto* tables = [] {
-    auto* result = new std::map<std::string, FormatKernels>;
-    for (const auto& [name, by_set] : factories())
-      (*result)[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
-    return result;
-  }();
-  const auto found = tables->find(format);
-  if (found == tables->end()) throw std::invalid_argument("no kernels for format " + format);
-  return found->second;
+  const FormatKernels* const table = Registry<FormatKernels>::find(format);
+  if (table == nullptr) throw std::invalid_argument("no kernels for format " + format);
+  return *table;
 }
 
 const MatvecRow& find_matvec(const std::string& format, const std::string& kernel) {

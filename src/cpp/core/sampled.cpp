@@ -1,38 +1,18 @@
 // Products sampled on a structure: checks sizes, types and overlap, then runs the kernel of the format.
 #include "core/sampled.hpp"
 
-#include <iterator>
-#include <map>
-
+#include "core/registry.hpp"
 #include "core/validation.hpp"
 
 namespace diagsparse {
 
-namespace {
-
-using SampledFactories = std::map<std::string, std::map<int, Typed<SampledKernel> (*)()>>;
-SampledFactories& sampled_factories() {  // never destroyed, like those of kernels.cpp
-  static auto* all = new SampledFactories;
-  return *all;
-}
-
-}  // namespace
-
 RegisterSampled::RegisterSampled(const char* format, int set, Typed<SampledKernel> (*make)()) {
-  sampled_factories()[format][set] = make;
+  Registry<Typed<SampledKernel>>::add(format, set, make);
 }
 
 SampledKernel sampled_kernel(const std::string& format, DType dtype) {
-  static const auto* kernels = [] {
-    auto* result = new std::map<std::string, Typed<SampledKernel>>;
-    for (const auto& [name, by_set] : sampled_factories())
-      (*result)[name] = std::prev(by_set.upper_bound(kernel_set()))->second();
-    return result;
-  }();
-  const auto found = kernels->find(format);
-  if (found != kernels->end()) {
-    if (const SampledKernel run = found->second(dtype, dtype)) return run;
-  }
+  const auto* const kernels = Registry<Typed<SampledKernel>>::find(format);
+  if (kernels != nullptr && (*kernels)(dtype, dtype) != nullptr) return (*kernels)(dtype, dtype);
   throw std::invalid_argument("sampled_product: no kernel for " + format + " of " + dtype_name(dtype) + " values");
 }
 

@@ -27,6 +27,7 @@ namespace {
 
 // The caller's current stream, as determined by diagsparse/_arrays/streams.py.
 StreamPtr callers_stream(int device) {
+  refuse_fork();
   PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::module_> imported;  // a thread that waits holds no
                                                                                      // lock
   const py::module_& streams =

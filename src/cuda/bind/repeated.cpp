@@ -214,6 +214,7 @@ class Repeated {
 
   // The library's current stream, if it is already known.
   StreamPtr callers_stream() const {
+    refuse_fork();
     void* handle = nullptr;
     if (x_.api() != nullptr) {
       if (x_.api()->current_stream(dlpack::kCuda, device_, &handle) != 0) return PyErr_Clear(), nullptr;

@@ -32,20 +32,35 @@ class OutOfMemory : public std::bad_alloc {
 };
 
 [[noreturn]] void fail(const char* call, const std::string& reason, const char* file, int line);
+[[noreturn]] void fail(const char* call, cudaError_t result, const char* file, int line);  // or throws OutOfMemory
 inline void check(cudaError_t result, const char* call, const char* file, int line) {
-  if (result != cudaSuccess) {
-    cudaGetLastError();  // an error that is reported here is not reported again by the next call
-    fail(call, cudaGetErrorString(result), file, line);
-  }
+  if (result != cudaSuccess) fail(call, result, file, line);
 }
 #define CUDA_CALL(...) ::diagsparse::cuda::check(__VA_ARGS__, #__VA_ARGS__, __FILE__, __LINE__)
 
+// Whether the process was forked after CUDA had been used: CUDA does not work in it.
+bool is_forked();
+void refuse_fork();  // throws Error
+
 // ---- Streams --------------------------------------------------------------------------------------
 // A stream of the caller; `keep` is the Python object that owns it, referenced as long as memory depends on the stream.
+// A stream without such an object may be destroyed at any time after a call: its handle is used in calls only.
 struct Stream {
-  cudaStream_t handle = nullptr;
-  int device = 0;
+  Stream(int of_device, cudaStream_t of_handle, std::shared_ptr<void> owner);
+  ~Stream();
+  Stream(const Stream&) = delete;
+
+  bool lasting() const { return handle == nullptr || keep != nullptr; }
+  bool usable() const;                     // here and now
+  void mark() const;                       // at the end of a call
+  void precede(cudaStream_t other) const;  // later work of another stream waits for all that was submitted to this one
+
+  cudaStream_t handle;
+  int device;
   std::shared_ptr<void> keep;
+
+ private:
+  cudaEvent_t submitted_ = nullptr;  // the work at the end of the last call, if the stream is not lasting
 };
 using StreamPtr = std::shared_ptr<const Stream>;
 
@@ -64,7 +79,18 @@ class OnStream {
   StreamPtr before_;
   int device_before_ = 0;
 };
-cudaStream_t stream();  // the current stream of this thread
+const StreamPtr& current_stream();  // of this thread; nullptr outside of calls
+cudaStream_t stream();              // its handle
+
+// Calls f() with a device as the current one.
+template <class F>
+void on_device(int device, const F& f) {
+  int before = 0;
+  cudaGetDevice(&before);
+  if (before != device) cudaSetDevice(device);
+  f();
+  if (before != device) cudaSetDevice(before);
+}
 
 // ---- Memory ---------------------------------------------------------------------------------------
 // allocate() returns stream-ordered memory from a pool of this module, or of another library (use_pool). It is freed in

@@ -19,45 +19,11 @@ void fail(const char* call, const std::string& reason, const char* file, int lin
               std::to_string(line) + ")");
 }
 
-// ---- Streams --------------------------------------------------------------------------------------
-namespace {
-
-using StreamKey = std::pair<int, cudaStream_t>;
-std::mutex streams_mutex;
-auto& streams() {
-  static auto* known = new std::map<StreamKey, std::weak_ptr<const Stream>>;
-  return *known;
+void fail(const char* call, cudaError_t result, const char* file, int line) {
+  cudaGetLastError();  // an error that is reported here is not reported again by the next call
+  if (result == cudaErrorMemoryAllocation) throw OutOfMemory(std::string("the GPU has no memory left for ") + call);
+  fail(call, cudaGetErrorString(result), file, line);
 }
-
-thread_local StreamPtr current;
-
-}  // namespace
-
-StreamPtr find_stream(int device, cudaStream_t handle) {
-  const std::lock_guard<std::mutex> lock(streams_mutex);
-  const auto found = streams().find({device, handle});
-  return found == streams().end() ? nullptr : found->second.lock();
-}
-
-StreamPtr remember_stream(int device, cudaStream_t handle, std::shared_ptr<void> keep) {
-  auto built = std::make_shared<const Stream>(Stream{handle, device, std::move(keep)});
-  const std::lock_guard<std::mutex> lock(streams_mutex);
-  streams()[{device, handle}] = built;
-  return built;
-}
-
-OnStream::OnStream(StreamPtr wanted) : before_(std::move(current)) {
-  CUDA_CALL(cudaGetDevice(&device_before_));
-  if (wanted->device != device_before_) CUDA_CALL(cudaSetDevice(wanted->device));
-  current = std::move(wanted);
-}
-
-OnStream::~OnStream() {
-  if (current->device != device_before_) cudaSetDevice(device_before_);
-  current = std::move(before_);
-}
-
-cudaStream_t stream() { return current ? current->handle : nullptr; }
 
 // ---- Memory ---------------------------------------------------------------------------------------
 namespace {
@@ -84,6 +50,15 @@ cudaMemPool_t own_pool(int device) {
   return pool;
 }
 
+// The stream in which memory is freed whose own stream may not exist any more.
+cudaStream_t last_stream(int device) {
+  static auto* streams = new std::map<int, cudaStream_t>;
+  const std::lock_guard<std::mutex> lock(pool_mutex);
+  cudaStream_t& last = (*streams)[device];
+  if (last == nullptr) cudaStreamCreateWithFlags(&last, cudaStreamNonBlocking);
+  return last;
+}
+
 // Records which streams used a block, and frees it. Never throws, because at the end of a process CUDA may have shut
 // down.
 class Deleter {
@@ -94,13 +69,16 @@ class Deleter {
   }
 
   void operator()(void* p) {
-    int before = 0;
-    cudaGetDevice(&before);
-    if (before != state_->home->device) cudaSetDevice(state_->home->device);
-    for (const StreamPtr& other : state_->others) order(other->handle, state_->home->handle);
-    if (state_->pooled) state_->pooled.reset();
-    else cudaFreeAsync(p, state_->home->handle);
-    if (before != state_->home->device) cudaSetDevice(before);
+    if (is_forked()) return;  // the memory belongs to the other process
+    const Stream& home = *state_->home;
+    on_device(home.device, [&] {
+      const cudaStream_t in = home.usable() ? home.handle : last_stream(home.device);
+      if (!home.usable()) home.precede(in);
+      for (const StreamPtr& other : state_->others) other->precede(in);
+      if (!state_->pooled) cudaFreeAsync(p, in);
+      else if (!home.usable()) cudaStreamSynchronize(in);  // the other library cannot order it
+      state_->pooled.reset();
+    });
     cudaGetLastError();
   }
 
@@ -119,15 +97,6 @@ class Deleter {
     std::vector<StreamPtr> others;
   };
 
-  // Later work of `after` waits for all work that was submitted to `before` so far.
-  static void order(cudaStream_t before, cudaStream_t after) {
-    cudaEvent_t event;
-    if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) return;
-    cudaEventRecord(event, before);
-    cudaStreamWaitEvent(after, event, 0);
-    cudaEventDestroy(event);
-  }
-
   std::shared_ptr<State> state_;
 };
 
@@ -135,17 +104,17 @@ std::string megabytes(std::size_t bytes) { return std::to_string(bytes / 1000000
 
 void* allocate_from_pool(int64 bytes) {
   void* p = nullptr;
-  const cudaMemPool_t pool = own_pool(current->device);
-  cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, pool, current->handle);
+  const cudaMemPool_t pool = own_pool(current_stream()->device);
+  cudaError_t result = cudaMallocFromPoolAsync(&p, bytes, pool, current_stream()->handle);
   if (result == cudaErrorMemoryAllocation) {  // blocks freed on other streams may not have been returned yet
     cudaGetLastError();
     cudaDeviceSynchronize();
     cudaMemPoolTrimTo(pool, 0);
-    result = cudaMallocFromPoolAsync(&p, bytes, pool, current->handle);
+    result = cudaMallocFromPoolAsync(&p, bytes, pool, current_stream()->handle);
   }
   if (result == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    const Free f = memory(current->device);
+    const Free f = memory(current_stream()->device);
     throw OutOfMemory("the GPU has no free block of " + megabytes(bytes) + "; " + megabytes(f.free) + " of " +
                       megabytes(f.total) + " are free");
   }
@@ -156,7 +125,7 @@ void* allocate_from_pool(int64 bytes) {
 }  // namespace
 
 void used_on_this_stream(const Array& array) {
-  if (const auto* block = std::get_deleter<Deleter>(array.owner)) block->used_on(current);
+  if (const auto* block = std::get_deleter<Deleter>(array.owner)) block->used_on(current_stream());
 }
 
 void use_pool(Pool pool) {
@@ -165,12 +134,10 @@ void use_pool(Pool pool) {
 }
 
 Free memory(int device) {
-  int before = 0;
-  CUDA_CALL(cudaGetDevice(&before));
-  CUDA_CALL(cudaSetDevice(device));
+  refuse_fork();
   std::size_t free = 0, total = 0;
-  const cudaError_t result = cudaMemGetInfo(&free, &total);
-  CUDA_CALL(cudaSetDevice(before));
+  cudaError_t result = cudaSuccess;
+  on_device(device, [&] { result = cudaMemGetInfo(&free, &total); });
   CUDA_CALL(result);
   std::uint64_t reserved = 0, used = 0;
   CUDA_CALL(cudaMemPoolGetAttribute(own_pool(device), cudaMemPoolAttrReservedMemCurrent, &reserved));
@@ -179,14 +146,19 @@ Free memory(int device) {
 }
 
 int64 used(int device) {
+  refuse_fork();
   std::uint64_t bytes = 0;
   CUDA_CALL(cudaMemPoolGetAttribute(own_pool(device), cudaMemPoolAttrUsedMemCurrent, &bytes));
   return static_cast<int64>(bytes);
 }
 
-void trim(int device) { CUDA_CALL(cudaMemPoolTrimTo(own_pool(device), 0)); }
+void trim(int device) {
+  refuse_fork();
+  CUDA_CALL(cudaMemPoolTrimTo(own_pool(device), 0));
+}
 
 int device_count() {
+  refuse_fork();
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {
     cudaGetLastError();
@@ -197,11 +169,11 @@ int device_count() {
 
 }  // namespace cuda
 
-int current_device() { return cuda::current ? cuda::current->device : 0; }
+int current_device() { return cuda::current_stream() ? cuda::current_stream()->device : 0; }
 
 std::shared_ptr<void> allocate(int64 bytes) {
   using namespace cuda;
-  if (!current) throw std::logic_error("device memory outside of a call");
+  if (!current_stream()) throw std::logic_error("device memory outside of a call");
   bytes = std::max<int64>(bytes, 1);
   Pool pool;
   {
@@ -209,11 +181,11 @@ std::shared_ptr<void> allocate(int64 bytes) {
     pool = other_pool();
   }
   if (pool) {
-    std::shared_ptr<void> pooled = pool(bytes, current->device, current->handle);
+    std::shared_ptr<void> pooled = pool(bytes, current_stream()->device, current_stream()->handle);
     void* p = pooled.get();
-    return std::shared_ptr<void>(p, Deleter(current, std::move(pooled)));
+    return std::shared_ptr<void>(p, Deleter(current_stream(), std::move(pooled)));
   }
-  return std::shared_ptr<void>(allocate_from_pool(bytes), Deleter(current, nullptr));
+  return std::shared_ptr<void>(allocate_from_pool(bytes), Deleter(current_stream(), nullptr));
 }
 
 }  // namespace diagsparse

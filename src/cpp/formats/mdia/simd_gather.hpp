@@ -141,15 +141,11 @@ struct BlockGather {
     Vec sums[1][kEights * parts] = {};
     const auto add_coded = [&](int64 d, Mask rows) {
       const V* const in = windows.from(kMaskRows * block + a.offsets[d]);
-      look_up_all(a, block, d, values_a);
-#pragma GCC unroll 4
-      for (int g = 0; g < kEights; ++g) {
-        const unsigned set = rows >> 8 * g & 255;
-        if (set == 0) continue;
-        const Row<T> elements = select(set, Row<T>::at(values_a + 8 * g)), factors = Row<T>::at(in + 8 * g);
+      for_each_coded_eight<V>(a, block, d, rows, values_a, [&](int g, const Row<T>& elements) {
+        const Row<T> factors = Row<T>::at(in + 8 * g);
 #pragma GCC unroll 4
         for (int n = 0; n < parts; ++n) sums[0][g * parts + n] += elements.part[n] * factors.part[n];
-      }
+      });
     };
     const auto add_stored = [&](int64 d, Mask rows, const U* value) {
       const int64 offset = a.offsets[d];
@@ -181,7 +177,7 @@ struct BlockGather {
     using M = Mac<U, V>;
     constexpr int count = kMaskRows / M::step;
     typename M::Acc parts[count];
-    alignas(64) U values_a[kMaskRows];
+    alignas(64) U values_a[kMaskRows], looked_up[kMaskRows];
     Windows windows(x, step, a.cols);
     const auto add = [&](int64 d, const U* value) {
       const V* const in = windows.from(kMaskRows * block + a.offsets[d]);
@@ -191,12 +187,23 @@ struct BlockGather {
     const auto add_stored = [&](int64 d, Mask rows, const U* value) {
       if (rows == kAllRows) return add(d, value);
       std::memset(static_cast<void*>(values_a), 0, sizeof values_a);
-      for_each_row(rows, [&](int i) { values_a[i] = *value++; });
+      if constexpr (kReal<U>) {
+        for_each_eight(rows, rows, value, can_overread<U>(a, d, value),
+                       [&](int g, const Row<U>& elements) { elements.put(values_a + 8 * g); });
+      } else {
+        for_each_row(rows, [&](int i) { values_a[i] = *value++; });
+      }
       add(d, values_a);
     };
     const auto add_coded = [&](int64 d, Mask rows) {
-      look_up_all(a, block, d, values_a);
-      for (int i = 0; rows != kAllRows && i < kMaskRows; ++i) values_a[i] = rows >> i & 1 ? values_a[i] : U{};
+      if constexpr (kReal<U>) {
+        std::memset(values_a, 0, sizeof values_a);
+        for_each_coded_eight<U>(a, block, d, rows, looked_up,
+                                [&](int g, const Row<U>& elements) { elements.put(values_a + 8 * g); });
+      } else {
+        look_up_all(a, block, d, values_a);
+        for (int i = 0; rows != kAllRows && i < kMaskRows; ++i) values_a[i] = rows >> i & 1 ? values_a[i] : U{};
+      }
       add(d, values_a);
     };
     for_each_diagonal(a, block, add_stored, add_coded);

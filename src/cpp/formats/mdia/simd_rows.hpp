@@ -66,16 +66,19 @@ template <class T, class F, class G>
   });
 }
 
-// Looks up the values of all rows of a block on a diagonal with a table; rows that are not stored get any of its
-// values.
+// A value of the table of a diagonal.
+template <class V, class U>
+[[gnu::always_inline]] inline V table_value(const Mdia<U>& a, const Coding& coding, unsigned code) {
+  const U u = a.values[coding.table + code];
+  if constexpr (is_complex<U>) return convert<V>(u);
+  else return convert<V>(static_cast<Real<V>>(u));
+}
+
+// Looks up the values of all rows of a block; rows that are not stored get any value of the table.
 template <class V, class U>
 [[gnu::always_inline]] inline void look_up_all(const Mdia<U>& a, int64 block, int64 d, V* out) {
   const Coding& coding = a.codings[d];
-  const U* const table = a.values + coding.table;
-  const auto value = [&](unsigned code) {
-    if constexpr (is_complex<U>) return convert<V>(table[code]);
-    else return convert<V>(static_cast<Real<V>>(table[code]));
-  };
+  const auto value = [&](unsigned code) { return table_value<V>(a, coding, code); };
   const std::uint32_t* const codes = a.codes + block * a.words + coding.word;
   if (coding.bits == 0) {
     std::fill_n(out, kMaskRows, value(0));
@@ -83,11 +86,17 @@ template <class V, class U>
     const V low = value(0), high = value(1);
     for (int i = 0; i < kMaskRows; ++i) out[i] = *codes >> i & 1 ? high : low;
   } else {
-    const int in_word = kMaskRows / coding.bits;
-    const std::uint32_t all = (1u << coding.bits) - 1;
-    for (int w = 0; w < coding.bits; ++w) {
-      for (int i = 0; i < in_word; ++i) out[w * in_word + i] = value(codes[w] >> i * coding.bits & all);
-    }
+    const auto look_up = [&]<int bits>(std::integral_constant<int, bits>) {
+      constexpr int in_word = kMaskRows / bits;
+      for (int w = 0; w < bits; ++w) {
+        const std::uint32_t word = codes[w];
+#pragma GCC unroll 16
+        for (int i = 0; i < in_word; ++i) out[w * in_word + i] = value(word >> i * bits & ((1u << bits) - 1));
+      }
+    };
+    if (coding.bits == 2) look_up(std::integral_constant<int, 2>{});
+    else if (coding.bits == 4) look_up(std::integral_constant<int, 4>{});
+    else look_up(std::integral_constant<int, 8>{});
   }
 }
 
@@ -106,6 +115,31 @@ template <class T, class F>
     const unsigned set = rows >> 8 * g & 255;
     if ((set & needed >> 8 * g) == 0) continue;
     f(g, spread(set, value + std::popcount(rows & first_rows(8 * g)), can_overread));
+  }
+}
+
+// The same for a diagonal with a table, whose values are converted to V. `buffer`: 32 values.
+template <class V, class U, class F>
+[[gnu::always_inline]] inline void for_each_coded_eight(const Mdia<U>& a, int64 block, int64 d, Mask rows, V* buffer,
+                                                        const F& f) {
+  const auto all = [&](const auto& values) {
+#pragma GCC unroll 4
+    for (int g = 0; g < kEights; ++g) {
+      if (const unsigned set = rows >> 8 * g & 255; set != 0) f(g, select(set, values(g)));
+    }
+  };
+  const Coding& coding = a.codings[d];
+  const auto filled = [&](unsigned code) { return Row<V>::filled(table_value<V>(a, coding, code)); };
+  if (coding.bits == 0) {
+    const Row<V> value = filled(0);
+    all([&](int) { return value; });
+  } else if (coding.bits == 1) {
+    const Row<V> low = filled(0), high = filled(1);
+    const std::uint32_t codes = a.codes[block * a.words + coding.word];
+    all([&](int g) { return choose(codes >> 8 * g & 255, high, low); });
+  } else {
+    look_up_all(a, block, d, buffer);
+    all([&](int g) { return Row<V>::at(buffer + 8 * g); });
   }
 }
 

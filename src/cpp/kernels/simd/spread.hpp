@@ -23,6 +23,11 @@ struct Row {
     for (int n = 0; n < parts; ++n) row.part[n] = load<T, lanes>(p + n * lanes);
     return row;
   }
+  static Row filled(T value) {
+    Row row;
+    for (int n = 0; n < parts; ++n) row.part[n] = value - Vec{};
+    return row;
+  }
   void put(T* p) const {
     for (int n = 0; n < parts; ++n) store(p + n * lanes, part[n]);
   }
@@ -139,8 +144,17 @@ Row<T> select(unsigned set, const Row<T>& row) {
 }
 #endif
 
-// The inverse: stores the values at the positions in the set contiguously at p. `in_bounds`: eight values may be
-// written from p on, including arbitrary ones after the last.
+// choose(set, one, other): the values of `one` at the positions in the set, those of `other` elsewhere.
+template <class T>
+Row<T> choose(unsigned set, const Row<T>& one, const Row<T>& other) {
+  const Row<T> left = select(set, one), right = select(~set & 255, other);
+  Row<T> result;
+  for (int n = 0; n < Row<T>::parts; ++n) result.part[n] = left.part[n] + right.part[n];
+  return result;
+}
+
+// The inverse of spread: stores the values at the positions in the set contiguously at p. `in_bounds`: eight values may
+// be written from p on, including arbitrary ones after the last.
 template <class T>
 [[gnu::always_inline]] inline void pack(unsigned set, const Row<T>& row, T* p, [[maybe_unused]] bool in_bounds) {
   if (set == 255) return row.put(p);

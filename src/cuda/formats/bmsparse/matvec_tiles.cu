@@ -37,28 +37,6 @@ __device__ __noinline__ Product<U, V> stored_sum(const OperandRows<U>& a, int64 
   return convert<Product<U, V>>(sum);
 }
 
-// Calls visit(block, j, some) for each block of row i of op(A): `j` is the row of x that this lane multiplies in the
-// first of two steps, the second of which multiplies row j + 4; some[s] tells whether the block has elements for step
-// s. Each lane loads one block of 32.
-template <class U, class F>
-__device__ __forceinline__ void for_each_block(const OperandRows<U>& a, int64 i, const F& visit) {
-  const int lane = threadIdx.x % 32;
-  const Bitmap half = a.blocks.transpose ? kTop : kLeft;
-  const std::int64_t end = a.indptr[i + 1];
-  for (std::int64_t first = a.indptr[i]; first < end; first += 32) {
-    BlockView<U> view{};
-    std::int32_t col = 0;
-    if (first + lane < end) view = a.view(first + lane), col = a.col[first + lane];
-    const int here = static_cast<int>(min(static_cast<std::int64_t>(32), end - first));
-#pragma unroll 2
-    for (int e = 0; e < here; ++e) {
-      const BlockView<U> block = from_lane(view, e);
-      const bool some[2] = {(block.bitmap & half) != 0, (block.bitmap & ~half) != 0};
-      visit(block, kTile * __shfl_sync(kAllLanes, col, e) + lane % 4, some);
-    }
-  }
-}
-
 template <class U, class V>
 __global__ void __launch_bounds__(kBlock)
     sum_tiles(const OperandRows<U> a, int64 rows, const Block<const V> x, const Block<Product<U, V>> y, int64 cols,
@@ -67,24 +45,36 @@ __global__ void __launch_bounds__(kBlock)
   if (i >= rows || a.indptr[i + 1] - a.indptr[i] > a.most) return;
   const int lane = threadIdx.x % 32, row = lane / 4, inner = lane % 4;
   const Positions<U> positions(a.blocks, row, inner, 0, 4);
+  const Bitmap half = a.blocks.transpose ? kTop : kLeft;
+  const std::int64_t end = a.indptr[i + 1];
   for (int64 c = blockIdx.y * kTile; c < cols; c += gridDim.y * kTile) {
     const bool inside = c + row < cols;  // whether this lane's column of x exists
     const V* const in = x.data + (c + row) * x.col;
     Sums<Product<U, V>> sums;
-    for_each_block(a, i, [&](const BlockView<U>& block, int64 j, const bool(&some)[2]) {
-      U of_a[2];
-      V of_x[2];
+    for (std::int64_t first = a.indptr[i]; first < end; first += 32) {
+      BlockView<U> view{};
+      std::int32_t col = 0;
+      if (first + lane < end) view = a.view(first + lane), col = a.col[first + lane];
+      const int here = static_cast<int>(min(static_cast<std::int64_t>(32), end - first));
+#pragma unroll 2
+      for (int e = 0; e < here; ++e) {
+        const BlockView<U> block = from_lane(view, e);
+        const int64 j = kTile * __shfl_sync(kAllLanes, col, e) + inner;
+        const bool some[2] = {(block.bitmap & half) != 0, (block.bitmap & ~half) != 0};
+        U of_a[2];
+        V of_x[2];
 #pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        if (!some[s]) continue;
-        of_a[s] = positions.read(block, s);
-        of_x[s] = inside && j + 4 * s < a.cols ? load(in + (j + 4 * s) * x.row) : V{};
-      }
+        for (int s = 0; s < 2; ++s) {
+          if (!some[s]) continue;
+          of_a[s] = positions.read(block, s);
+          of_x[s] = inside && j + 4 * s < a.cols ? load(in + (j + 4 * s) * x.row) : V{};
+        }
 #pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        if (some[s]) sums.add(arithmetic(of_a[s]), of_x[s]);
+        for (int s = 0; s < 2; ++s) {
+          if (some[s]) sums.add(arithmetic(of_a[s]), of_x[s]);
+        }
       }
-    });
+    }
 #pragma unroll
     for (int v = 0; v < 2; ++v) {
       const int64 column = c + 2 * inner + v;
@@ -119,6 +109,8 @@ __global__ void __launch_bounds__(kWideBlock)
   if (i >= rows || a.indptr[i + 1] - a.indptr[i] > a.most) return;
   const int lane = threadIdx.x % 32, row = lane / 4, inner = lane % 4;
   const Positions<U> positions(a.blocks, row, inner, 0, 4);
+  const Bitmap half = a.blocks.transpose ? kTop : kLeft;
+  const std::int64_t end = a.indptr[i + 1];
   for (int64 c = blockIdx.y * (16 * Wide) + 2 * row; c - 2 * row < cols; c += gridDim.y * (16 * Wide)) {
     const auto read = [&](int64 j, int n, double(&to)[2]) {
       const int64 column = c + 16 * n;
@@ -134,25 +126,35 @@ __global__ void __launch_bounds__(kWideBlock)
       }
     };
     double sums[Wide][4] = {};
-    for_each_block(a, i, [&](const BlockView<U>& block, int64 j, const bool(&some)[2]) {
-      U of_a[2];
-      double of_x[2][Wide][2];
+    for (std::int64_t first = a.indptr[i]; first < end; first += 32) {
+      BlockView<U> view{};
+      std::int32_t col = 0;
+      if (first + lane < end) view = a.view(first + lane), col = a.col[first + lane];
+      const int here = static_cast<int>(min(static_cast<std::int64_t>(32), end - first));
+#pragma unroll 2
+      for (int e = 0; e < here; ++e) {
+        const BlockView<U> block = from_lane(view, e);
+        const int64 j = kTile * __shfl_sync(kAllLanes, col, e) + inner;
+        const bool some[2] = {(block.bitmap & half) != 0, (block.bitmap & ~half) != 0};
+        U of_a[2];
+        double of_x[2][Wide][2];
 #pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        if (!some[s]) continue;
-        of_a[s] = positions.read(block, s);
+        for (int s = 0; s < 2; ++s) {
+          if (!some[s]) continue;
+          of_a[s] = positions.read(block, s);
 #pragma unroll
-        for (int n = 0; n < Wide; ++n) read(j + 4 * s, n, of_x[s][n]);
-      }
+          for (int n = 0; n < Wide; ++n) read(j + 4 * s, n, of_x[s][n]);
+        }
 #pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        if (!some[s]) continue;
+        for (int s = 0; s < 2; ++s) {
+          if (!some[s]) continue;
 #pragma unroll
-        for (int n = 0; n < Wide; ++n) {
-          cuda::multiply_tile(sums[n], of_x[s][n][0], of_x[s][n][1], arithmetic(of_a[s]));
+          for (int n = 0; n < Wide; ++n) {
+            cuda::multiply_tile(sums[n], of_x[s][n][0], of_x[s][n][1], arithmetic(of_a[s]));
+          }
         }
       }
-    });
+    }
 #pragma unroll
     for (int n = 0; n < Wide; ++n) {
 #pragma unroll

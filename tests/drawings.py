@@ -10,10 +10,21 @@ PALETTE = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8
 
 def drawings(A):
     """Return the drawings of the HTML repr as trees: the matrix, its middle and its layout where they are drawn."""
+    return [svg for figure in page_of(A).iter("figure") for svg in figure.findall("svg")]
+
+
+def page_of(A):
+    """Return the HTML of an object as a tree: well formed, bounded, without scripts, and named for screen readers."""
     drawn = A._repr_html_()
-    assert len(drawn) < SIZE and "<script" not in drawn
-    page = ET.fromstring(drawn)  # all of it is well formed
-    return [svg for box in page.iter("div") for svg in box.findall("svg")]
+    assert len(drawn) < SIZE and "<script" not in drawn and drawn.startswith("<div class='diagsparse'>")
+    page = ET.fromstring(drawn)
+    for svg in (*page.findall(".//figure/svg"), *page.findall(".//td/svg")):
+        assert svg.get("role") == "img" and len(svg.get("aria-label")) > 3
+    for row in page.findall(".//thead/tr"):
+        assert all((cell.tag, cell.get("scope")) == (("th", "col") if cell.text else ("td", None)) for cell in row)
+    for first, *others in page.findall(".//tbody/tr"):
+        assert (first.tag, first.get("scope")) == ("th", "row") and {cell.tag for cell in others} == {"td"}
+    return page
 
 
 def texts(svg):

@@ -1,5 +1,6 @@
 """The docs build as a site without a warning, and all that a user can name is in it."""
 
+import html
 import re
 import subprocess
 import sys
@@ -30,6 +31,12 @@ def built(folder):
     return site
 
 
+def prose_of(path):
+    """Return the text of a page without its code."""
+    article = path.read_text().partition("<article")[2].partition("</article>")[0]
+    return html.unescape(re.sub(r"<pre.*?</pre>|<[^>]+>", "", article, flags=re.S))
+
+
 def entries_of(site):
     """Return the names of all Python objects that have an entry. The inventory has four lines before them."""
     packed = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
@@ -58,6 +65,8 @@ def test_site(tmp_path):
     for page in TEXTS:
         if page.parent.is_relative_to(DOCS):
             assert (site / page.relative_to(DOCS)).with_suffix(".html").exists(), page
+    marked = [f"{path.name}: {text}" for path in site.rglob("*.html") for text in re.findall(".*`.*", prose_of(path))]
+    assert not marked, "\n".join(marked)  # markup that is shown instead of being understood
     missing = sorted(set(expected_entries()) - entries_of(site))
     assert not missing, "\n".join(missing)
     assert (site / "_images" / "cpu-2-cores.png").exists()

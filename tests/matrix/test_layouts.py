@@ -266,7 +266,7 @@ def test_html(format):
                 assert repr(view) in page.text
                 assert not re.search(r"\b(nan|inf)\b", drawn), name
             for part in A.parts():
-                assert f"<td>{part}</td>" in A._repr_html_()
+                assert f"<th scope='row'>{part}</th>" in A._repr_html_()
     small = make(format, example(format))._repr_html_()
     for value in example(format)[example(format) != 0]:
         assert f">{value:.0f}</text>" in small  # a small matrix is drawn with its values

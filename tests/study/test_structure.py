@@ -246,6 +246,7 @@ def test_what_an_analysis_shows():
     s = analyze(gallery.tridiagonal(100))
     assert s.toeplitz and "Toeplitz" in str(s) and s.nbytes == ds.memory_report(gallery.tridiagonal(100))
     html = s._repr_html_()
-    assert "3 diagonals from -1 to 1" in html and "<svg" in html and all(f"<td>{f}</td>" in html for f in ds.formats())
+    assert "3 diagonals from -1 to 1" in html and "<svg" in html
+    assert all(f"<th scope='row'>{format}</th>" in html for format in ds.formats())
     assert repr(s) == "<structure of a matrix 100 x 100 float64: 298 nonzeros, 3 diagonals from -1 to 1>"
     assert "cells" not in s.to_dict() and s.to_dict()["toeplitz"] is True

@@ -37,7 +37,7 @@ def halos(halos: Sequence[Halo]) -> tuple[str, str]:
             body.append(_rect(first, last, n, _TEXT + 1, color_of(p)))
             if (last - first) / n * _BAR >= 6 * len(str(p)) + 4:  # room for the number
                 middle = _NAMES + (first + last) / 2 / n * _BAR
-                body.append(f"<text x='{middle:.1f}' y='{_TEXT + 12}' fill='#fff' font-weight='bold'>{p}</text>")
+                body.append(f"<text x='{middle:.1f}' y='{_TEXT + 12}' fill='#000' font-weight='bold'>{p}</text>")
     borders = "".join(
         f"M{_NAMES + last / n * _BAR:.1f},{top}V{height}" for first, last in owners if first < last and last < n
     )
@@ -53,7 +53,7 @@ def halos(halos: Sequence[Halo]) -> tuple[str, str]:
     caption = "grey: elements of x that a process has; colours: those that it receives, by the process they come from"
     if len(halos) > len(shown):
         caption += f"; the first {len(shown)} of {len(halos)} processes"
-    return svg(width, height, "".join(body), "halo"), caption
+    return svg(width, height, "".join(body), f"elements of x, 0 to {n}, that each process has and receives"), caption
 
 
 def _text(x: float, y: float, text: str) -> str:

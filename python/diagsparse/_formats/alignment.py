@@ -7,7 +7,7 @@ from typing import Any
 from .._backends import memory
 from .._backends.backend import Backend
 from .._backends.types import widened
-from .._show.display import counted
+from .._show.columns import counted
 
 ALIGNMENTS = (None, "row", "column")
 

@@ -17,7 +17,7 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
 from .._matrix.workspaces import table_of_diagonals
 from .._show import cells, drawing
-from .._show.display import counted, diagonals
+from .._show.columns import counted, diagonals
 from . import diagonal_products, diagonal_reading, diagonal_totals, diagonal_writing, packing, unions
 from .diagonal_reading import spans
 from .format import Format

@@ -19,7 +19,7 @@ from .._matrix.convert import widen
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
 from .._matrix.through_scipy import require_host
-from .._show.display import counted
+from .._show.columns import counted
 from .packing import Packing, packing_of
 
 

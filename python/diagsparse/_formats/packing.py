@@ -18,7 +18,7 @@ from .._backends.backend import CPU
 from .._matrix.convert import widen
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary
-from .._show.display import counted
+from .._show.columns import counted
 
 
 class Packing(NamedTuple):

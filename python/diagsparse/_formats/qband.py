@@ -13,7 +13,7 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
 from .._matrix.workspaces import sorting, table_of_diagonals
 from .._show import cells
-from .._show.display import diagonals
+from .._show.columns import diagonals
 from . import partition
 from .bands import BAND_OCC, DIA_OCC, Offsets, by_bytes, by_occupancy, entries_on, lengths
 from .component import component

@@ -99,9 +99,9 @@ class Base(Parent):
         -------
         dict
             The values may be written to. All other arrays are read-only, because kernels do not check them again and
-            other matrices may share them. On a GPU the values, and the indices of csr, csc and coo, are
-            `DeviceArray`s: pass them to ``from_dlpack`` of CuPy, PyTorch or JAX (which copies read-only arrays), or
-            copy them to NumPy with ``.get()``. The offsets of diagonals are NumPy arrays on every device.
+            other matrices may share them. On a GPU the values, and the indices of csr, csc and coo, are each a
+            `DeviceArray`: pass them to ``from_dlpack`` of CuPy, PyTorch or JAX (which copies read-only arrays), or copy
+            them to NumPy with ``.get()``. The offsets of diagonals are NumPy arrays on every device.
 
         Raises
         ------

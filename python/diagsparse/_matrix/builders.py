@@ -12,7 +12,7 @@ from .._backends.arguments import integer
 from .._backends.backend import CPU, get_backend
 from .._backends.docstrings import completed_by
 from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
-from .._show.display import counted
+from .._show.columns import counted
 from .registry import COMMON, FORMATS, format_named, storing_16_bits
 from .sparse_array import SparseArray
 from .summary import Summary, diagonal_length

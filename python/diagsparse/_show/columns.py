@@ -1,4 +1,4 @@
-"""Formatting of numbers with units, and of aligned columns."""
+"""Formatting of numbers with units, of counts, and of aligned columns."""
 
 from __future__ import annotations
 
@@ -27,6 +27,20 @@ def times(ratio: float | None) -> str:
 def percent(fraction: float, decimals: int = 0) -> str:
     """Return a fraction in percent: ``95 %``, with at least two digits if it is small: ``0.12 %``."""
     return f"{100 * fraction:.{decimals}f} %" if fraction >= 0.01 else f"{100 * fraction:.2g} %"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return ``1 diagonal``, ``2 diagonals``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def diagonals(offsets: Any) -> str:
+    """Return ``5 diagonals from -1000 to 1000``."""
+    if len(offsets) == 0:
+        return "no diagonals"
+    if len(offsets) == 1:
+        return f"1 diagonal, {offsets[0]}"
+    return f"{len(offsets)} diagonals from {min(offsets)} to {max(offsets)}"
 
 
 def error(value: float | None) -> str:

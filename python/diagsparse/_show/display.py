@@ -10,14 +10,17 @@ from .._backends.backend import CPU, get_num_threads
 from .._backends.memory import SMALL, human
 from . import drawing
 from .cells import GREY, color_of, svg
-from .columns import seconds
+from .columns import counted, diagonals, seconds
 
 SparseArray: TypeAlias = Any  # a class of the folders above
 
 # A notebook and a plain page show the same table; the selectors are more specific than those of the notebook.
 _STYLE = (
     "<style>.diagsparse table{border-collapse:collapse;margin:0}.diagsparse table th,.diagsparse table td"
-    "{padding:.1em .6em;text-align:right;white-space:nowrap}.diagsparse tr :first-child{text-align:left}</style>"
+    "{padding:.1em .6em;text-align:right;white-space:nowrap}.diagsparse tr :first-child{text-align:left}"
+    ".diagsparse tbody th{font-weight:normal}.diagsparse figure{margin:0}"
+    ".diagsparse figcaption{font-size:85%;opacity:.75;max-width:32em}"
+    ".diagsparse .wide{overflow-x:auto;max-width:100%}</style>"
 )
 
 
@@ -31,20 +34,6 @@ def where(a: SparseArray) -> str:
     if a._backend is not CPU:
         return a.device
     return f"cpu, {counted(get_num_threads(), 'thread')}"
-
-
-def counted(count: int, noun: str) -> str:
-    """Return ``1 diagonal``, ``2 diagonals``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def diagonals(offsets: Any) -> str:
-    """Return ``5 diagonals from -1000 to 1000``."""
-    if len(offsets) == 0:
-        return "no diagonals"
-    if len(offsets) == 1:
-        return f"1 diagonal, {offsets[0]}"
-    return f"{len(offsets)} diagonals from {min(offsets)} to {max(offsets)}"
 
 
 def text(a: SparseArray) -> str:
@@ -77,9 +66,7 @@ def plan(p: Any) -> str:
 def page(line: str, drawings: Iterable[tuple[str, str]], *more: str) -> str:
     """Return the HTML of an object: its line, drawings with captions, then tables; without scripts."""
     drawn = "".join(
-        f"<div>{one}<div style='font-size:85%;opacity:.75;max-width:32em'>{escape(caption)}</div></div>"
-        for one, caption in drawings
-        if one
+        f"<figure>{one}<figcaption>{escape(caption)}</figcaption></figure>" for one, caption in drawings if one
     )
     return (
         f"<div class='diagsparse'>{_STYLE}<code>{escape(line)}</code><div style='display:flex;flex-wrap:wrap;"
@@ -95,7 +82,7 @@ def bar(fraction: float, grey: bool = False) -> Html:
     """Return a horizontal bar of up to 100 pixels."""
     color = GREY if grey else color_of(0)
     rect = f"<rect width='{max(1.0, 100 * fraction):.0f}' height='10' fill='{color}'/>"
-    return Html(svg(100, 10, rect, f"{fraction:.2f}"))
+    return Html(svg(100, 10, rect, f"{100 * fraction:.0f} % of the longest bar"))
 
 
 def lines(text: Sequence[str]) -> str:
@@ -104,13 +91,19 @@ def lines(text: Sequence[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table with text in the first column and numbers in the others."""
+    """Return a table with text in the first column, which names the row, and numbers in the others."""
     body = "".join(
-        f"<tr>{''.join(f'<td>{cell if isinstance(cell, Html) else escape(cell)}</td>' for cell in row)}</tr>"
-        for row in rows
+        f"<tr>{_cell('th', row[0], 'row')}{''.join(_cell('td', one) for one in row[1:])}</tr>" for row in rows
     )
-    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
-    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+    titles = "".join(_cell("th", title, "col") if title else "<td></td>" for title in head)
+    first = f"<thead><tr>{titles}</tr></thead>" if any(head) else ""
+    return f"<div class='wide'><table>{first}<tbody>{body}</tbody></table></div>"
+
+
+def _cell(tag: str, content: str, scope: str = "") -> str:
+    """Return a cell, or the header of a row or column, which screen readers repeat in front of its cells."""
+    start = f"{tag} scope='{scope}'" if scope else tag
+    return f"<{start}>{content if isinstance(content, Html) else escape(content)}</{tag}>"
 
 
 def parts_table(parts: Mapping[str, Any]) -> str:

@@ -24,6 +24,7 @@ from .cells import (
     stored_runs,
     svg,
 )
+from .columns import diagonals
 from .offsets import edge_labels, middle
 
 SparseArray: TypeAlias = Any  # a class of the folders above
@@ -43,27 +44,33 @@ def matrix(a: SparseArray) -> tuple[str, str]:
         return "", ""
     if max(m, n) <= SMALL:
         body, width, height = small_matrix(a)
-        return svg(width, height, frame(width, height) + body, f"matrix, {m} x {n}"), caption
+        return svg(width, height, frame(width, height) + body, _title(a)), caption
     scale = _SIDE / max(m, n)
     width, height = max(_SLIM, n * scale), max(_SLIM, m * scale)
     body, caption = a._format.draw(a, width, height)
-    diagonals = a._format.drawn_diagonals(a)
+    offsets = [one.offset for one in a._format.drawn_diagonals(a)]
     pale = "pale: mirror images, not stored" if "stroke-opacity" in body else ""
     caption = "; ".join(filter(None, [caption, pale, _slimmed(width, height)]))
-    return labelled(a.shape, [one.offset for one in diagonals], body, width, height), caption
+    return labelled(a.shape, offsets, body, width, height, _title(a, offsets)), caption
+
+
+def _title(a: SparseArray, offsets: list[int] | None = None) -> str:
+    """Return the text alternative of the drawing of a matrix."""
+    what = f"{diagonals(offsets)}, " if offsets else ""
+    return f"matrix, {a.shape[0]} x {a.shape[1]}, {what}{a.nnz} stored"
 
 
 def _slimmed(width: float, height: float) -> str:
     return "not drawn to scale" if _SLIM in (width, height) else ""
 
 
-def labelled(shape: tuple[int, int], offsets: list[int], body: str, width: float, height: float) -> str:
+def labelled(shape: tuple[int, int], offsets: list[int], body: str, width: float, height: float, title: str) -> str:
     """Return the drawing of a matrix of this shape, clipped by its frame and surrounded by the diagonals' offsets."""
     m, n = shape
     text, left, top = edge_labels(offsets, width / n, height / m, width)
     inner = f"<svg width='{width:.1f}' height='{height:.1f}' overflow='hidden'>{frame(width, height)}{body}</svg>"
     inner = f"<g transform='translate({left:.0f} {top:.0f})'>{inner}{text}</g>"
-    return svg(left + width, top + height, inner, f"matrix, {m} x {n}")
+    return svg(left + width, top + height, inner, title)
 
 
 def middle_of(a: SparseArray) -> tuple[str, str]:
@@ -78,7 +85,8 @@ def diagonals_of(shape: tuple[int, int], positions: Any, what: str) -> tuple[str
     runs = [(k, max(0, -k), min(m, n - k) - max(0, -k)) for k in positions.tolist()]
     body, caption = _lines(shape, [(*run, color_of(d), False) for d, run in enumerate(runs)], width, height)
     caption = "; ".join(filter(None, [what, caption, _slimmed(width, height)]))
-    return labelled(shape, [k for k, _, _ in runs], body, width, height), caption
+    offsets = [k for k, _, _ in runs]
+    return labelled(shape, offsets, body, width, height, f"{what}, {m} x {n}, {diagonals(offsets)}"), caption
 
 
 def layout(a: SparseArray) -> tuple[str, str]:

@@ -216,9 +216,8 @@ class Comparison:
                 bars = [display.bar(row.ratio / longest, not row.ours) for row in rows]
                 cells = [_cells(row, "") for row in rows]
                 cells = [[*some[:4], bar, *some[4:]] for some, bar in zip(cells, bars, strict=True)]
-                blocks.append(
-                    f"<div><code>{escape(title)}</code>{display.table([*_HEAD[:4], '', *_HEAD[4:]], cells)}</div>"
-                )
+                table = display.table([*_HEAD[:4], "", *_HEAD[4:]], cells)
+                blocks.append(f"<div class='wide'><code>{escape(title)}</code>{table}</div>")
             blocks += [display.lines(skipped)] if skipped else []
         return display.page(repr(self), [], *blocks, display.lines(self._notes()))
 

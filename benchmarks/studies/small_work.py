@@ -1,7 +1,9 @@
 """Small operations compared with SciPy. Each row has a limit that the project has set itself.
 
 On one thread: products and planned products of 50 x 50, every element-wise operation of the formats that SciPy has at
-three sizes, and the time to plan a product. The exit status depends only on whether results are correct, not on times.
+three sizes, and the time to plan a product. On two threads: what reads all diagonals, compared with SciPy's best format
+for it. In new processes: the import, and the first matrix. The exit status depends only on whether results are correct,
+not on times.
 
 It takes two minutes. With --quick, only the smallest size is timed.
 """
@@ -13,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ import scipy.sparse as sp
 from diagsparse import gallery, measure
 from diagsparse._backends.backend import Backend
 from diagsparse._matrix.construct import array
+from diagsparse._matrix.norms import norm
 from diagsparse._matrix.sparse_array import SparseArray
 from diagsparse._products.products import plan_matmul
 from diagsparse._show import columns
@@ -30,6 +34,7 @@ from diagsparse._study.timed_rows import Timed
 from ..experiment import Experiment, NamedRow, Report
 from ..pictures import BLUE, GREY, label, new_figure
 from ..tables import Row, Tables, distinct, run_of, select, table, time
+from . import first_use
 
 SIZES = (50, 1000, 100_000)
 FORMATS = {"dia": "dia", "hm": "dia", "cdm": "dia", "csr": "csr", "csc": "csc", "coo": "coo"}  #: with those of SciPy
@@ -41,6 +46,11 @@ OPERATIONS: tuple[str, ...] = (  #: with A, with B on other diagonals, and with 
     "A.sum(axis=0)", "A.sum(axis=1)", "A.trace()", "A.diagonal()", "A.count_nonzero()", "A.tocsr(copy=True)",
     "A.tocsc(copy=True)", "A.tocoo(copy=True)",
 )  # fmt: skip
+#: What reads or writes whole diagonals, and SciPy's best format for it; `d` is a vector, `mask` one of bools.
+READING: dict[str, str] = {
+    "setdiag(A, d)": "dia", "A.max()": "csr", "norm(A)": "csr", "A.sum()": "csc", "A > 0": "csr", "A[mask]": "csr",
+    "A[:, [3]]": "csr", "A.tocoo()": "csr",
+}  # fmt: skip
 WITH_DENSE: tuple[str, ...] = ("A.toarray()", "A + dense", "A.multiply(dense)", "A != dense", "A == A")
 
 
@@ -55,6 +65,7 @@ class Call:
     ours: Callable[[], Any]
     scipy: Callable[[], Any] | None
     limit: float
+    threads: int = 1
 
 
 def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
@@ -65,6 +76,8 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """
     for call in _calls(quick):
         yield f"{call.what}, {call.format}, n = {call.n}", partial(_timed, call, 0.01 if quick else 0.1)
+    yield "import", lambda where: first_use.import_times(quick)
+    yield "first matrix", lambda where: first_use.first_matrix(quick)
 
 
 def _calls(quick: bool) -> Iterator[Call]:
@@ -79,6 +92,7 @@ def _calls(quick: bool) -> Iterator[Call]:
             yield Call("calls", "plan(out=C)", format, 50, partial(planned, out=planned()), product, 1 / 15)
     for n in SIZES[: 1 if quick else None]:
         yield from _elementwise(n)
+        yield from _reading(n)
     yield from _plans(0.02 if quick else 1.0)
 
 
@@ -93,6 +107,25 @@ def _elementwise(n: int) -> Iterator[Call]:
             for what in operations:
                 call = eval(f"lambda A, B, {name}: {what}")
                 yield Call("elements", what, format, n, partial(call, *ours, dense), partial(call, *scipy, dense), 1.0)
+
+
+def _reading(n: int) -> Iterator[Call]:
+    """Yield what reads whole diagonals of the five-point stencil on a square grid with about `n` points."""
+    A = gallery.stencil(5, (isqrt(n),) * 2)
+    rng = np.random.default_rng(0)
+    d, mask = rng.uniform(1, 2, A.shape[0]), rng.uniform(size=A.shape[0]) < 0.5
+    for format in (format for format, theirs in FORMATS.items() if theirs == "dia"):
+        for what, peer in READING.items():
+            call = eval(f"lambda A, norm, setdiag: {what}", {"d": d, "mask": mask})
+            ours = partial(call, array(A, format), norm, _set_diagonal)
+            scipy = partial(call, A.asformat(peer, copy=True), sp.linalg.norm, _set_diagonal)
+            yield Call("whole diagonals", what, format, A.shape[0], ours, scipy, 1.0, 2)
+
+
+def _set_diagonal(A: Any, d: np.ndarray) -> Any:
+    """Set the main diagonal of a matrix, and return the matrix."""
+    A.setdiag(d)
+    return A
 
 
 def _plans(scale: float) -> Iterator[Call]:
@@ -110,9 +143,9 @@ def _plans(scale: float) -> Iterator[Call]:
 
 
 def _timed(call: Call, budget: float, where: Backend) -> dict[str, Any]:
-    """Return the row of a call, timed on one thread."""
+    """Return the row of a call, timed on its number of threads."""
     calls = {"ours": call.ours} | ({"scipy": call.scipy} if call.scipy else {})
-    with measure.using_threads(1), warnings.catch_warnings():
+    with measure.using_threads(call.threads), warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # by SciPy's A == A
         ok = call.scipy is None or _same(call.ours(), call.scipy())
         times = measure.time_calls(calls, budget=budget)
@@ -137,15 +170,15 @@ def _same(ours: Any, theirs: Any) -> bool:
 def _pairs(report: Report) -> Iterator[Pair]:
     """Yield the comparison of each call with SciPy's, by group."""
     for row in report["rows"]:
-        if row["scipy"]:
-            operation = "products" if row["group"] == "calls" else "element by element"
+        if row["scipy"] and row["group"] != "first use":
+            operation = {"calls": "products", "elements": "element by element"}.get(row["group"], row["group"])
             yield Pair(operation, row["name"], row["format"], "SciPy", row["scipy"] / row["seconds"])
 
 
 def _times(report: Report) -> Iterator[Timed]:
     """Yield each call, with SciPy's time for the same operation."""
     for row in report["rows"]:
-        peers = {"SciPy": row["scipy"]} if row["scipy"] else {}
+        peers = {"SciPy": row["scipy"]} if row["scipy"] and row["group"] != "first use" else {}
         yield Timed(row["name"], "", row["format"], "", row["seconds"], row["ok"], peers=peers)
 
 
@@ -166,7 +199,8 @@ def _within(row: Row) -> str:
 
 def _machine(report: Row) -> str:
     hardware, size = report["hardware"], ["smallest size (--quick)"] * report["quick"]
-    parts = [hardware["cpu"], hardware["instruction_set"], f"SciPy {report['versions']['scipy']}", "1 thread, float64"]
+    threads = "1 thread, 2 for whole diagonals, float64"
+    parts = [hardware["cpu"], hardware["instruction_set"], f"SciPy {report['versions']['scipy']}", threads]
     return "; ".join([*parts, *size, *run_of(report)])
 
 

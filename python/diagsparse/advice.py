@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ._advice import variants
 from ._advice.arguments import OPS, check_op, check_reuse, format_names, product_count
@@ -23,8 +24,10 @@ from ._matrix.registry import FORMATS, format_named, storing_16_bits
 from ._matrix.sparse_array import SparseArray
 from ._matrix.summary import has_full_diagonals
 from ._products.batch import Batch
-from ._solving.ranking import MethodCandidate
-from ._solving.recommendation import MethodRecommendation, recommended
+
+if TYPE_CHECKING:
+    from ._solving.ranking import MethodCandidate
+    from ._solving.recommendation import MethodRecommendation
 
 __all__ = ["MethodCandidate", "MethodRecommendation", "Recommendation", "array", "recommend"]
 
@@ -38,18 +41,10 @@ def recommend(A: Any, op: Literal["solve"], *, device: str | None = None) -> Met
 
 @overload
 def recommend(
-    A: Any,
-    op: str = "matvec",
-    *,
-    device: str | None = None,
-    products: int = _PRODUCTS,
-    reuse: bool = True,
-    formats: Sequence[str] | None = None,
-    tune: bool = False,
-    narrow: bool = False,
-    reorder: bool = False,
+    A: Any, op: str = "matvec", *, device: str | None = None, products: int = _PRODUCTS, reuse: bool = True,
+    formats: Sequence[str] | None = None, tune: bool = False, narrow: bool = False, reorder: bool = False,
     max_bytes: int | None = None,
-) -> Recommendation: ...
+) -> Recommendation: ...  # fmt: skip
 
 
 def recommend(
@@ -147,6 +142,8 @@ def recommend(
             raise ValueError(f'recommend: {", ".join(given_options)}: only for products, not for op="solve"')
         A = A if isinstance(A, Batch) else given_matrix(A, "recommend")
         check_op(op, A, "recommend")
+        from ._solving.recommendation import recommended  # takes long to import, and products do not need it
+
         return recommended(A.to(get_backend(device, A._backend).name))
     if isinstance(A, Batch):
         raise TypeError(f'recommend: A is {A!r}; formats are for a matrix, such as A[0], and op="solve" for batches')
@@ -285,3 +282,14 @@ def _by_rule(first: SparseArray) -> SparseArray:
     if not has_full_diagonals(s := first._summary()):
         return first
     return convert(first, "dia" if FORMATS["dia"].nbytes(s) <= first.nbytes else "hm")
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in ("MethodCandidate", "MethodRecommendation"):
+            return getattr(import_module("diagsparse._solving.recommendation"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

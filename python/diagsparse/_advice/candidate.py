@@ -11,7 +11,6 @@ from .._matrix.registry import FORMATS
 from .._matrix.reordering import Reordering
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import least_fill
-from .reordered import Reordered
 from .statistics import Statistics
 
 
@@ -100,4 +99,8 @@ class Candidate:
         return self._with_order(built.astype(self.dtype, copy=False) if self.narrow else built)
 
     def _with_order(self, built: SparseArray) -> Any:
-        return built if self.order is None else Reordered(built, self.order.permutation)
+        if self.order is None:
+            return built
+        from .reordered import Reordered  # a LinearOperator of SciPy, whose module takes long to import
+
+        return Reordered(built, self.order.permutation)

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import CPU
 from .._backends.types import widened
 from .._matrix import norms
+from .._matrix.base import CONJUGATED
 from .._matrix.convert import convert, unpacked
 from .._matrix.registry import COMMON, FORMATS
 from .._matrix.request import Sum
@@ -18,10 +20,22 @@ from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import as_scipy_csr
 from .._products.plans import MatmulPlan
 
+EXTREMES: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum, "nanmax": np.fmax, "nanmin": np.fmin}
+
 
 def write_dense(format: Any, a: SparseArray, dense: np.ndarray, alpha: int, add: bool) -> None:
     """Write `alpha` times the stored elements to a dense array on the CPU, or add them to it."""
     FORMATS[COMMON].write_dense(format.to_csr(a), dense, alpha, add)
+
+
+def element_values(format: Any, a: SparseArray) -> list[np.ndarray] | None:
+    """Return all stored values, without the conjugation of a view, in arrays that are read at once.
+
+    None if the elements cannot be read there: with padding, with values that represent several elements, and on a GPU.
+    """
+    if format.padded or a._packed or a._matrix.symmetry or a._matrix.palette or a._backend is not CPU:
+        return None
+    return [a._matrix.values.ravel()]
 
 
 def count_nonzero(format: Any, a: SparseArray) -> int:
@@ -68,7 +82,8 @@ def total_of_diagonal(format: Any, a: SparseArray, k: int) -> Any:
 
 def frobenius_norm(format: Any, a: SparseArray) -> float:
     """Return the Frobenius norm."""
-    return norms.root_of_squares(abs(unpacked(a)))
+    values = format.element_values(a)
+    return norms.of_matrix(abs(unpacked(a))) if values is None else norms.of_arrays(values)
 
 
 def absolute_sums(format: Any, a: SparseArray, axis: int) -> Any:
@@ -78,7 +93,21 @@ def absolute_sums(format: Any, a: SparseArray, axis: int) -> Any:
 
 def extreme(format: Any, a: Any, which: str, axis: Any, out: Any, **options: Any) -> Any:
     """Return the result of SciPy's method of this name."""
-    return getattr(as_scipy_csr(a, which), which)(axis, out, **options)
+    explicit = options.get("explicit", False)
+    whole = axis is None and out is None and options.keys() <= {"explicit"} and 0 not in a._shape
+    values = format.element_values(a) if whole else None
+    if values is None:
+        return getattr(as_scipy_csr(a, which), which)(axis, out, **options)
+    if explicit and format.drops_zeros:
+        values = [some[some != 0] for some in values]
+    if a._op & CONJUGATED:
+        values = [some.conj() for some in values]
+    zero, ufunc = a._dtype.type(0), EXTREMES[which]
+    extremes = [ufunc.reduce(some) for some in values if some.size]
+    if not extremes:
+        return zero
+    extreme = extremes[0] if len(extremes) == 1 else ufunc.reduce(extremes)
+    return extreme if explicit or a.nnz == a._shape[0] * a._shape[1] else ufunc(zero, extreme)
 
 
 def element(format: Any, a: SparseArray, row: int, col: int) -> Any:

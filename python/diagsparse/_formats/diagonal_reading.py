@@ -15,12 +15,14 @@ from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.backend import CPU
 from .._backends.types import widened
-from .._matrix.convert import widen
+from .._matrix.convert import unpacked, widen
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary, diagonal_length
 from .._matrix.through_scipy import require_host
 from .._show.columns import counted
 from .packing import Packing, packing_of
+
+_SHORT = 1 << 11  # values: copying shorter diagonals costs less than a call of NumPy for each of them
 
 
 def spans(a: SparseArray) -> np.ndarray:
@@ -32,6 +34,20 @@ def positions(a: SparseArray, start: Any, phase: Any, t: Any) -> Any:
     """Return the positions in the values of elements `t` of a diagonal that starts at `start` with this phase."""
     period = a._matrix.period
     return start + (phase + t) % period if period else start + t
+
+
+def element_values(a: SparseArray) -> list[np.ndarray] | None:
+    """Return the stored values without padding; views, unless that would be many short ones."""
+    if a._packed or a._backend is not CPU:
+        return None
+    values, stored = a._matrix.values.ravel(), a._matrix.stored
+    if stored == values.size:
+        return [values]
+    if a._matrix.diagonals * _SHORT > stored:
+        if (nbytes := stored * values.itemsize) > memory.SMALL:
+            memory.require_free(nbytes, f"{a!r}: its values without padding")
+        return [a._core.convert(a._matrix, 0, "hm").values]
+    return [values[start : start + length] for length, start in a._matrix.spans(0)[:, 2:4].tolist()]
 
 
 def elements(a: SparseArray, span: Sequence[int], first: int, last: int) -> Any:
@@ -100,7 +116,9 @@ def diagonal_values(a: SparseArray, k: int) -> np.ndarray:
 
 def span_of(a: SparseArray, k: int) -> list[int] | None:
     """Return the row of the native ``spans`` for diagonal `k`, None if it is not stored."""
-    return next((span for span in a._matrix.spans(a._op).tolist() if span[0] == k), None)
+    spans = a._matrix.spans(a._op)
+    index = int(np.searchsorted(spans[:, 0], k))
+    return spans[index].tolist() if index < len(spans) and spans[index, 0] == k else None
 
 
 def alone(a: SparseArray, k: int) -> SparseArray:
@@ -133,6 +151,18 @@ def scipy_row(a: SparseArray, row: int) -> Any:
     nonzero = values != 0
     columns = (spans[:, 0] + row)[nonzero]
     return sp.csr_array((values[nonzero], columns, [0, len(columns)]), shape=(1, a._shape[1]))
+
+
+def rows(a: SparseArray, numbers: np.ndarray) -> SparseArray:
+    """Return the rows with these numbers as csr."""
+    require_host(a, "A[...]")
+    a = unpacked(a)
+    if len(numbers) * a._matrix.diagonals * (a._dtype.itemsize + 4) > memory.SMALL:
+        spans, order = a._matrix.spans(a._op), np.sort(numbers)
+        ends = np.searchsorted(order, [spans[:, 1], spans[:, 1] + spans[:, 2]])
+        nbytes = int((ends[1] - ends[0]).sum()) * (a._dtype.itemsize + 4) + 8 * len(numbers)
+        memory.require_free(nbytes, f"A[...]: {len(numbers)} rows of {a!r}")
+    return a._wrap(a._core.rows_of_diagonals(a._matrix, a._op, numbers))
 
 
 def window(a: SparseArray, r0: int, r1: int, c0: int, c1: int) -> SparseArray:

@@ -18,13 +18,14 @@ from .._backends.backend import CPU
 from .._backends.types import widened
 from .._matrix.sparse_array import SparseArray
 from .._matrix.through_scipy import require_host
-from .diagonal_reading import apply_conjugation, diagonals, elements, positions, span_of
+from .by_csr import EXTREMES
+from .diagonal_reading import apply_conjugation, elements, positions, span_of
 from .format import Format
 
 _MIN_REPEATS = 4  # distinct rows are summed if there are at least this many rows for each of them
 _CHUNK = 1 << 16  # rows that are summed at a time
 _SCALE = 2.0**64  # exceeds the sum of all counts
-_EXTREMES: dict[str, np.ufunc] = {"max": np.maximum, "min": np.minimum, "nanmax": np.fmax, "nanmin": np.fmin}
+_FEW = 1 << 20  # values: one thread adds them up in less time than several need for a product with ones
 
 
 def repeats(a: SparseArray) -> bool:
@@ -73,10 +74,10 @@ def total(a: SparseArray, dtype: np.dtype) -> Any:
     """Return the sum of all elements, accumulated in this type, which has more than 16 bits."""
     if repeats(a):
         return weighted_sum(a).astype(dtype)
-    if a._packed or a._backend is not CPU or 8 * sum(a._shape) <= memory.SMALL:
+    values = a._format.element_values(a) if a.nnz <= _FEW or 8 * sum(a._shape) > memory.SMALL else None
+    if values is None:
         return Format.total(a._format, a, dtype)
-    total = sum((values.sum(dtype=dtype) for _, _, values in diagonals(a)), start=dtype.type(0))
-    return apply_conjugation(a, total)
+    return apply_conjugation(a, sum((some.sum(dtype=dtype) for some in values), start=dtype.type(0)))
 
 
 def total_of_diagonal(a: SparseArray, k: int) -> Any:
@@ -122,7 +123,7 @@ def extreme(a: SparseArray, which: str, axis: Any, out: Any, **options: Any) -> 
     if not repeats(a) or others or 0 in a._shape:
         return Format.extreme(a._format, a, which, axis, out, **options)
     require_host(a, which)
-    zero, ufunc, nonzeros, extremes = widened(a._dtype).type(0), _EXTREMES[which], 0, []
+    zero, ufunc, nonzeros, extremes = widened(a._dtype).type(0), EXTREMES[which], 0, []
     for values, count in repeated(a):
         if len(some := values[values != 0]):
             nonzeros += count * len(some)

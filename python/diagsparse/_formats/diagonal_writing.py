@@ -1,7 +1,8 @@
-"""Setting diagonals of a packed diagonal matrix, which stays packed if the new values allow it."""
+"""Setting diagonals of a diagonal matrix; a packed one stays packed if the new values allow it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,13 @@ def setdiag(a: SparseArray, values: Any, k: int = 0) -> None:
     MemoryError
         If the matrix does not fit with all diagonals stored in full.
     """
-    if not any(a._format.packing(a)):
-        return indexing.setdiag(a, values, k)
     require_host(a, "setdiag")
     given, count = indexing.checked_diagonal(a, values, k)
+    span = span_of(a, k)
+    if not (a._packed and any(a._format.packing(a))):
+        if span is None:
+            return indexing.setdiag(a, values, k)
+        return write(a, span, slice(span[3], span[3] + count), given if given.ndim == 0 else given[:count])
     once = values_to_store(a, given, count, k)
     if once is None:
         try:
@@ -58,13 +62,17 @@ def setdiag(a: SparseArray, values: Any, k: int = 0) -> None:
         except MemoryError as error:
             held = a._format.packing(a)
             raise MemoryError(f"setdiag: {held} cannot represent this diagonal {k}, and in full: {error}") from None
-    if (span := span_of(a, k)) is None:
+    if span is None:
         changed = [*runs(a, None, None, a.period), (k, max(0, -k), once)]
         result = a._format.from_runs(a._shape, widened(a._dtype), changed, **a._format.packing(a)._asdict())
         a._matrix, a._op = result.astype(a._dtype, copy=False)._matrix, 0
         return None
-    _, _, _, start, phase, conjugated = span
+    start, phase = span[3:5]
     where = positions(a, start, phase, np.arange(len(once))) if a.period else slice(start, start + len(once))
-    flip = bool(conjugated) != bool(a._op & CONJUGATED)
-    a._matrix.values.reshape(-1)[where] = once.conj() if flip else once  # a view: values are contiguous
-    return None
+    return write(a, span, where, once)
+
+
+def write(a: SparseArray, span: Sequence[int], where: Any, new: np.ndarray) -> None:
+    """Write elements of the diagonal of this row of the native ``spans`` to their positions in the stored values."""
+    flip = bool(span[5]) != bool(a._op & CONJUGATED)
+    a._matrix.values.reshape(-1)[where] = new.conj() if flip else new  # a view: values are contiguous

@@ -186,6 +186,10 @@ class Format(Forecasts):
         """Return a diagonal for reading, without a copy if possible; empty if it is not stored."""
         return a.diagonal(k)
 
+    def rows(self, a: SparseArray, numbers: np.ndarray) -> SparseArray | None:
+        """Return the rows with these numbers as csr; None if this is left to SciPy."""
+        return None
+
     def sort_in_place(self, a: SparseArray) -> None:
         """Sort the stored values if the user left them in another order."""
 
@@ -231,6 +235,7 @@ class Format(Forecasts):
 
     # ---- sums and elements -----------------------------------------------------------------------
     write_dense = by_csr.write_dense
+    element_values = by_csr.element_values
     count_nonzero = by_csr.count_nonzero
     combined = by_csr.combined
     scaled_by = by_csr.scaled_by

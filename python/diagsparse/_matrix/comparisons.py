@@ -19,6 +19,7 @@ from .._arrays import owners
 from .._backends import memory
 from .._backends.backend import CPU
 from . import operands
+from .base import CONJUGATED, TRANSPOSED
 from .convert import convert, unpacked
 from .elementwise_functions import is_scalar
 from .operands import require_shape
@@ -124,12 +125,16 @@ def _where_matrices(a: Any, b: Any, compare: Callable[[Any, Any], Any]) -> Any:
 
 def _where_values(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
     """Return where ``compare(a, number)`` is true, and false for 0."""
-    a = _entries(a)
-    if a.format not in _COMPRESSED:
+    a = unpacked(a)
+    if a.format not in _COMPRESSED and a._format.family != FORMATS["hm"].family:
         a = convert(a, COMMON)
-    if a._op:
-        a = a.copy()
-    return _positions(a._core.select(a._matrix, compare(a._matrix.values, number).view(np.uint8)), a._format, a)
+    if (nbytes := 6 * a.nnz + 12 * sum(a._shape)) > memory.SMALL:
+        memory.require_free(nbytes, f"{compare.__name__}: the positions in {a!r}")
+    values = a._matrix.values.conj() if a._op & CONJUGATED else a._matrix.values
+    with np.errstate(invalid=None if a.nnz == values.size else "ignore"):  # padding may be NaN
+        flags = compare(values, number).view(np.uint8)
+    selected = a._core.select(a._matrix, a._op & TRANSPOSED, flags)
+    return _positions(selected, FORMATS[a.format if a.format in _COMPRESSED else COMMON], a)
 
 
 def _entries(a: Any) -> Any:

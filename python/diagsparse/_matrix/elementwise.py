@@ -11,7 +11,6 @@ from typing import Any, overload
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._arrays import device_arrays, host_dense, owners
 from .._backends import memory
@@ -133,8 +132,8 @@ def sum_with(a: Any, other: Any, alpha: int, beta: int) -> Any:
             f"adding {other!r} to every element would fill the matrix; add a diagonal, "
             "A + s * scipy.sparse.eye_array(n), or use A.toarray()"
         )
-    if isinstance(other, LinearOperator):
-        return aslinearoperator(a if alpha == 1 else -a) + (other if beta == 1 else -other)
+    if operands.is_linear_operator(other):
+        return operands.as_linear_operator(a if alpha == 1 else -a) + (other if beta == 1 else -other)
     if not operands.is_dense(other):
         return NotImplemented
     dense = dense_operand(a, other, "+")

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from .._backends import memory
 from .base import CONJUGATED, TRANSPOSED
+from .convert import convert
 from .registry import COMMON, FORMATS
 from .summary import diagonal_length
 from .through_scipy import as_scipy_csr, require_host
@@ -28,11 +29,11 @@ def get(a: Any, which: Any) -> Any:
 
     Two integers give a number; one gives a row or column as a one-dimensional SciPy sparse array. Slices with unit step
     preserve the format, the period of packed diagonals, and around the main diagonal their symmetry. Other slices,
-    index arrays and masks of rows or columns are computed via csr and give csr. ``A[mask]``, with a mask for all
-    elements, gives SciPy's result.
+    index arrays and masks of rows or columns give csr. ``A[mask]``, with a mask for all elements, gives SciPy's result.
 
-    Cost: reading an element or a row of a diagonal format takes one step per diagonal. A slice copies its elements.
-    Everything computed via csr needs a conversion.
+    Cost: reading an element or a row of a diagonal format takes one step per diagonal, and so does each of the complete
+    rows or columns that a slice, a mask or an index array selects. A slice with unit step copies its elements.
+    Everything else needs a conversion to csr.
     """
     if (pair := _pair(which)) is None:
         return as_scipy_csr(a, _READING)[which]
@@ -49,6 +50,8 @@ def get(a: Any, which: Any) -> Any:
         (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
         if row_step == col_step == 1:
             return a._format.window(a, r0, max(r0, r1), c0, max(c0, c1))
+    if (selected := _whole_lines(a, rows, cols)) is not None:
+        return selected
     result = _part(as_scipy_csr(a, _READING), which)
     return FORMATS[COMMON].array(result) if sp.issparse(result) and result.ndim == 2 else result
 
@@ -170,6 +173,35 @@ def _part(csr: Any, which: Any) -> Any:
     if pair and isinstance(pair[1], slice) and pair[1].step not in (None, 1) and np.ndim(pair[0]) == 1:
         return csr[pair[0], :][:, pair[1]]
     return csr[which]
+
+
+def _whole_lines(a: Any, rows: Any, cols: Any) -> Any:
+    """Return complete rows or columns as csr, None for everything else that SciPy computes."""
+    if _is_everything(cols, a._shape[1]) and (chosen := _lines(rows, a._shape[0])) is not None:
+        return a._format.rows(a, chosen)
+    if _is_everything(rows, a._shape[0]) and (chosen := _lines(cols, a._shape[1])) is not None:
+        columns = a._format.rows(a.T, chosen)
+        return None if columns is None else convert(columns.T, COMMON)
+    return None
+
+
+def _is_everything(index: Any, extent: int) -> bool:
+    return isinstance(index, slice) and index.indices(extent) == (0, extent, 1)
+
+
+def _lines(index: Any, extent: int) -> np.ndarray | None:
+    """Return the numbers of the rows or columns that a valid slice, mask or list selects, None for anything else."""
+    if isinstance(index, slice):
+        return np.arange(*index.indices(extent))
+    if not isinstance(index, (list, np.ndarray)) or (given := np.asarray(index)).ndim != 1 or not given.size:
+        return None
+    if given.dtype == bool:
+        return given.nonzero()[0] if len(given) == extent else None
+    if given.dtype.kind not in "iu" or given.max() >= extent or given.min() < -extent:
+        return None
+    lines = given.astype(np.int64)
+    lines[lines < 0] += extent
+    return lines
 
 
 def _index(i: Any, extent: int, axis: int) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from collections.abc import Callable
+from math import inf, isnan, sqrt
 from typing import Any
 
 import numpy as np
 
 from .construct import array
+
+_CHUNK = 8192  # elements; OpenBLAS computes inner products of up to 10,000 on one thread
 
 
 def norm(A: Any, ord: Any = None) -> float:
@@ -48,13 +51,52 @@ def norm(A: Any, ord: Any = None) -> float:
     raise ValueError(f'norm: ord={ord!r}: expected None, "fro", 1, -1, inf or -inf; svds(A, k=1) has the 2-norm')
 
 
-def root_of_squares(a: Any) -> float:
-    """Return the root of the sum of squares of values >= 0, scaled if squares overflow or underflow."""
-    limits = np.finfo(a.dtype)
-    total = float(a.multiply(a).sum())
-    lowest = float(limits.tiny / limits.eps) * a.nnz  # below it, squares may have underflowed
-    if lowest <= total < inf or total != total:
+def of_matrix(a: Any) -> float:
+    """Return the Frobenius norm of a matrix of values >= 0, which may be on a GPU."""
+
+    def squares(factor: float) -> float:
+        scaled = a if factor == 1 else a * factor
+        return float(scaled.multiply(scaled).sum())
+
+    return _root(squares, a.dtype, a.nnz)
+
+
+def of_arrays(values: list[np.ndarray]) -> float:
+    """Return the root of the sum of squares of all elements of one-dimensional arrays."""
+
+    def squares(factor: float) -> float:
+        return sum(_sum_of_squares(part if factor == 1 else part * factor) for part in parts)
+
+    if not values:
+        return 0.0
+    real = values[0].real.dtype
+    parts = [some.view(real) for some in values]
+    with np.errstate(all="ignore"):
+        result = _root(squares, real, sum(some.size for some in values))
+        if isnan(result) and values[0].dtype.kind == "c":  # the absolute value of inf + nan i is inf
+            parts = [abs(some) for some in values]
+            result = _root(squares, real, sum(some.size for some in values))
+    return result
+
+
+def _sum_of_squares(x: np.ndarray) -> float:
+    """Return the sum of squares of a vector, in chunks that a BLAS library does not divide among threads."""
+    if len(x) <= _CHUNK:
+        return float(x @ x)
+    whole = len(x) // _CHUNK * _CHUNK
+    chunks, rest = x[:whole].reshape(-1, _CHUNK), x[whole:]
+    return float((chunks[:, None] @ chunks[:, :, None]).sum(dtype=float)) + float(rest @ rest)
+
+
+def _root(squares: Callable[[float], float], dtype: np.dtype, count: int) -> float:
+    """Return the root of a sum of `count` squares, scaled if squares overflow or underflow.
+
+    `squares` returns the sum for values that are multiplied by a number first.
+    """
+    limits = np.finfo(dtype)
+    total = squares(1)
+    lowest = float(limits.tiny / limits.eps) * count  # below it, squares may have underflowed
+    if lowest <= total < inf or isnan(total):
         return sqrt(total)
     factor = 2.0 ** ((1 if total < lowest else -1) * (3 * limits.maxexp // 4))  # exact; no square leaves the range
-    scaled = a * factor
-    return sqrt(float(scaled.multiply(scaled).sum())) / factor
+    return sqrt(squares(factor)) / factor

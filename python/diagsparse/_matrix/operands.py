@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from array import array
 from typing import Any
 
@@ -54,6 +55,19 @@ def as_sparse(x: Any, device: Backend = CPU, copy: bool = False) -> Any:
 def _as_operands(x: Any) -> Any:
     """Return the dtype to which integers and bools are converted in sums and products; None for other types."""
     return np.float64 if x.dtype.kind in "iub" else None
+
+
+def is_linear_operator(x: Any) -> bool:
+    """Whether `x` is a LinearOperator of SciPy, whose module is imported only by those who use it: it takes long."""
+    linalg = sys.modules.get("scipy.sparse.linalg")
+    return isinstance(x, getattr(linalg, "LinearOperator", ()))
+
+
+def as_linear_operator(a: Any) -> Any:
+    """Return a matrix as SciPy's LinearOperator."""
+    from scipy.sparse.linalg import aslinearoperator
+
+    return aslinearoperator(a)
 
 
 def is_sparse(x: Any) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any, overload
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .._arrays import device_dense, host_dense, owners, repeated_product, streams, tensors
 from .._arrays.host_dense import as_numpy, check_operand, refuse_part_of
@@ -179,8 +178,8 @@ def times(a: Any, other: Any) -> Any:
     except MemoryError as error:
         memory.advise(error, "A.matmul(B, max_bytes=)")
         raise
-    if isinstance(other, LinearOperator):
-        return aslinearoperator(a) @ other
+    if operands.is_linear_operator(other):
+        return operands.as_linear_operator(a) @ other
     if is_scalar(other):
         raise ValueError("matmul: a scalar is not a matrix; use A * s to scale A")
     return a.matvec(other) if operands.is_dense(other) else NotImplemented
@@ -211,7 +210,7 @@ def times_on_the_right(a: Any, other: Any) -> Any:
 
 def dot(a: Any, other: Any) -> Any:
     """Return ``A @ other``, or ``other * A`` for a scalar."""
-    return a * other if np.ndim(other) == 0 and not isinstance(other, LinearOperator) else a @ other
+    return a * other if np.ndim(other) == 0 and not operands.is_linear_operator(other) else a @ other
 
 
 def matmul(

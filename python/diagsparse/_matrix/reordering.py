@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from .convert import convert
 from .registry import COMMON, FORMATS
@@ -143,6 +142,8 @@ def cuthill_mckee(csr: Any) -> NDArray[np.int64]:
     if csr.nnz == 0:
         return np.arange(csr.shape[0])
     pattern = sparse.csr_array((np.ones(csr.nnz, np.int8), csr.indices, csr.indptr), shape=csr.shape)
+    from scipy.sparse.csgraph import reverse_cuthill_mckee  # the module takes long to import
+
     order: NDArray[np.int64] = reverse_cuthill_mckee(pattern).astype(np.int64)
     return order
 

@@ -8,6 +8,7 @@
 
 #include "bind/device.hpp"
 #include "bind/subjects.hpp"
+#include "core/convert.hpp"
 #include "core/matvec.hpp"
 #include "cpu/block_counts.hpp"
 #include "cpu/dense.hpp"
@@ -15,6 +16,7 @@
 #include "cpu/mirror_sums.hpp"
 #include "cpu/parallel.hpp"
 #include "cpu/row_period.hpp"
+#include "cpu/rows_of_diagonals.hpp"
 
 namespace py = pybind11;
 
@@ -118,14 +120,22 @@ void bind_device(py::module_& m) {
     const Entry entry(0);
     add_to_dense(alpha, a, op, to, accumulate);
   });
-  // The entries of a csr, csc or coo matrix for which an array of uint8 is not 0; its values are those of the array.
-  m.def("select", [](const Matrix& a, py::handle flags) {
+  // The entries of op(a) for which an array of uint8 is not 0, with the values of this array: those of a csr, csc or
+  // coo matrix in its own format, those of diagonals as csr.
+  m.def("select", [](const Matrix& a, Op op, py::handle flags) {
     const Matrix all(a.structure, array_from(flags));
     if (all.dtype != DType::u8 || all.values.size() != a.values.size()) {
       throw std::invalid_argument("select: expected a flag of type uint8 for each value");
     }
     const Entry entry(0);
-    return combine(format_of(a.format), {{&all, {}, 1.0}}, Combine::sum, false, DType::u8);
+    const Format& format = format_of(a.format);
+    if (format.family == &diagonal_family) return csr_from_diagonals(all, op);
+    return combine(format, {{&all, op, 1.0}}, Combine::sum, false, DType::u8);
+  });
+  m.def("rows_of_diagonals", [](const Matrix& a, Op op, const py::array_t<int64, py::array::c_style>& numbers) {
+    const std::span<const int64> rows(numbers.data(), numbers.size());
+    const Entry entry(a.device(), {&a});
+    return rows_of_diagonals(a, op, rows);
   });
   m.def("same_bytes", [](py::handle x, py::handle y) {
     const Array a = array_from(x), b = array_from(y);

@@ -1,4 +1,4 @@
-// Conversions on the CPU: copies of diagonals, csr to diagonals and back, entries outside given diagonals.
+// Conversions on the CPU: copies of diagonals, csr to diagonals, entries outside given diagonals.
 #include "core/convert.hpp"
 
 #include <algorithm>
@@ -164,87 +164,6 @@ Matrix entries_outside(const Matrix& csr, const Layout& diagonals) {
     });
   });
   return compressed(*common, csr.rows, csr.cols, std::move(result[0]), std::move(indptr), std::move(result[1]));
-}
-
-namespace {
-
-// A diagonal that intersects some rows: its element in row i is values[from + i], in column i + offset.
-struct Crossed {
-  int64 from, offset;
-};
-
-// Calls f(first, last, diagonals) for runs of rows that intersect the same diagonals, in ascending order of columns.
-template <class F>
-void for_each_run(const std::vector<Span>& spans, int64 first, int64 last, const F& f) {
-  std::vector<int64> cuts{first, last};
-  for (const Span& s : spans) {
-    for (const int64 row : {s.row, s.row + s.length}) {
-      if (first < row && row < last) cuts.push_back(row);
-    }
-  }
-  std::sort(cuts.begin(), cuts.end());
-  std::vector<Crossed> crossed;
-  for (std::size_t c = 1; c < cuts.size(); ++c) {
-    if (cuts[c - 1] == cuts[c]) continue;
-    crossed.clear();
-    for (const Span& s : spans) {
-      if (s.row <= cuts[c - 1] && cuts[c - 1] < s.row + s.length) crossed.push_back({s.start - s.row, s.offset});
-    }
-    f(cuts[c - 1], cuts[c], crossed);
-  }
-}
-
-// Divides the rows into chunks, with space for their nonzero values.
-template <class T>
-LineChunks chunks_of_rows(const std::vector<Span>& spans, const T* values, int64 rows) {
-  const int64 tasks = (rows + kRows - 1) / kRows;
-  int64 stored = 0;
-  for (const Span& s : spans) stored += s.length;
-  std::vector<int64> counts(tasks, 0);
-  parallel_for(tasks, stored, [&](int64 task) {
-    for (const Span& s : spans) {
-      const int64 first = std::max(task * kRows, s.row), last = std::min((task + 1) * kRows, s.row + s.length);
-      const T* const begin = values + (s.start - s.row);
-      if (first < last) counts[task] += std::count_if(begin + first, begin + last, [](T v) { return !is_zero(v); });
-    }
-  });
-  LineChunks chunks;
-  for (int64 t = 0; t < tasks; ++t) chunks.add(chunks.slots.back() + counts[t], std::min(rows, (t + 1) * kRows));
-  return chunks;
-}
-
-}  // namespace
-
-Matrix csr_from_diagonals(const Matrix& a, Op op) {
-  const std::vector<Span> spans = spans_of(a.layout(), op);
-  const int64 rows = op.transposed ? a.cols : a.rows, cols = op.transposed ? a.rows : a.cols;
-  check_shape(*common, rows, cols);
-  Array indptr = Array::empty(DType::i64, {rows + 1});
-  auto* start = indptr.as<int64>();
-  std::vector<Array> result;
-  with_value_type(a.dtype, [&]<class T>(T) {
-    const T* values = a.values.as<T>();
-    const LineChunks chunks = chunks_of_rows(spans, values, rows);
-    result = entries_in_order({DType::i32, a.dtype}, chunks, start, [&](const auto& arrays, int64 t, int64 to) {
-      auto* columns = arrays[0].template as<std::int32_t>();
-      T* data = arrays[1].template as<T>();
-      const int64 full = to + chunks.slots[t + 1] - chunks.slots[t];  // even if another thread changes zeros
-      for_each_run(spans, chunks.lines[t], chunks.lines[t + 1], [&](int64 first, int64 last, const auto& crossed) {
-        const Crossed* const end = crossed.data() + crossed.size();
-        for (int64 i = first; i < last; ++i) {
-          for (const Crossed* d = crossed.data(); d != end; ++d) {
-            const T v = values[d->from + i];
-            if (is_zero(v) || to == full) continue;
-            columns[to] = static_cast<std::int32_t>(i + d->offset);
-            data[to++] = conjugate_if(op.conjugated, v);
-          }
-          start[i + 1] = to;
-        }
-      });
-      return to;
-    });
-  });
-  return compressed(*common, rows, cols, std::move(result[0]), std::move(indptr), std::move(result[1]));
 }
 
 }  // namespace diagsparse

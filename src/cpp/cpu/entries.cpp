@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cpu/csr_rows.hpp"
+#include "cpu/parallel.hpp"
 #include "cpu/values.hpp"
 
 namespace diagsparse {
@@ -10,6 +11,8 @@ namespace diagsparse {
 namespace {
 
 constexpr int64 kPerCheckpoint = 1 << 12;  // lines between two checks for interrupts
+constexpr int64 kLines = 1 << 14;          // lines of a task
+constexpr int64 kVector = 8;               // entries that are numbered at once
 
 // Sorted entries: line i (a row or a column) has the indices [indptr[i], indptr[i + 1]).
 struct Lines {
@@ -34,9 +37,22 @@ Array line_numbers(const Array& indptr, int64 count) {
   Array lines = Array::empty(DType::i32, {count});
   const int64* start = indptr.as<int64>();
   auto* line = lines.as<std::int32_t>();
-  for (int64 i = 0; i + 1 < indptr.size(); ++i) {
-    for (int64 e = start[i]; e < start[i + 1]; ++e) line[e] = static_cast<std::int32_t>(i);
-  }
+  const int64 extent = indptr.size() - 1, tasks = (extent + kLines - 1) / kLines;
+  parallel_for(tasks, count + extent, [&](int64 task) {
+    const int64 last = std::min(extent, (task + 1) * kLines), end = start[last];
+    for (int64 i = task * kLines; i < last; ++i) {
+      const auto number = static_cast<std::int32_t>(i);
+      // Whole vectors first: short lines need no loop, and the next ones overwrite what is too much.
+      int64 e = start[i];
+      do {
+        if (e + kVector > end) {
+          std::fill(line + e, line + start[i + 1], number);
+          break;
+        }
+        std::fill_n(line + e, kVector, number);
+      } while ((e += kVector) < start[i + 1]);
+    }
+  });
   return lines;
 }
 

@@ -55,6 +55,7 @@ class Format(Forecasts):
     by_column: bool = False  # whether drawings are coloured by column
     nearest: str = COMMON  # the most similar format of CuPy
     triangles: ClassVar[bool] = False  # whether plans can compute one triangle
+    rows: ClassVar[Callable[..., Any] | None] = None  # selected rows as csr; None: SciPy selects them
     united: ClassVar[Callable[..., Any] | None] = None  # of matrices, for `linear_combination`; None: in csr
     own_products: ClassVar[bool] = False  # whether products within the family have kernels, else they run in csr
     triangular_products: ClassVar[bool] = False  # whether plans compute one triangle of symmetric or Hermitian products
@@ -185,10 +186,6 @@ class Format(Forecasts):
     def diagonal_values(self, a: SparseArray, k: int) -> np.ndarray:
         """Return a diagonal for reading, without a copy if possible; empty if it is not stored."""
         return a.diagonal(k)
-
-    def rows(self, a: SparseArray, numbers: np.ndarray) -> SparseArray | None:
-        """Return the rows with these numbers as csr; None if this is left to SciPy."""
-        return None
 
     def sort_in_place(self, a: SparseArray) -> None:
         """Sort the stored values if the user left them in another order."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -126,15 +127,23 @@ def _where_matrices(a: Any, b: Any, compare: Callable[[Any, Any], Any]) -> Any:
 def _where_values(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
     """Return where ``compare(a, number)`` is true, and false for 0."""
     a = unpacked(a)
-    if a.format not in _COMPRESSED and a._format.family != FORMATS["hm"].family:
+    if a.format not in _COMPRESSED:
+        if a._format.family == FORMATS["hm"].family:
+            return _where_diagonals(a, number, compare)
         a = convert(a, COMMON)
+    if a._op:
+        a = a.copy()
+    return _positions(a._core.select(a._matrix, 0, compare(a._matrix.values, number).view(np.uint8)), a._format, a)
+
+
+def _where_diagonals(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> Any:
+    """Return the same for diagonals, whose values are compared where they are stored."""
     if (nbytes := 6 * a.nnz + 12 * sum(a._shape)) > memory.SMALL:
         memory.require_free(nbytes, f"{compare.__name__}: the positions in {a!r}")
     values = a._matrix.values.conj() if a._op & CONJUGATED else a._matrix.values
-    with np.errstate(invalid=None if a.nnz == values.size else "ignore"):  # padding may be NaN
+    with np.errstate(invalid="ignore") if a.nnz < values.size else nullcontext():  # padding may be NaN
         flags = compare(values, number).view(np.uint8)
-    selected = a._core.select(a._matrix, a._op & TRANSPOSED, flags)
-    return _positions(selected, FORMATS[a.format if a.format in _COMPRESSED else COMMON], a)
+    return _positions(a._core.select(a._matrix, a._op & TRANSPOSED, flags), FORMATS[COMMON], a)
 
 
 def _entries(a: Any) -> Any:

@@ -50,7 +50,7 @@ def get(a: Any, which: Any) -> Any:
         (r0, r1, row_step), (c0, c1, col_step) = rows.indices(m), cols.indices(n)
         if row_step == col_step == 1:
             return a._format.window(a, r0, max(r0, r1), c0, max(c0, c1))
-    if (selected := _whole_lines(a, rows, cols)) is not None:
+    if a._format.rows is not None and (selected := _whole_lines(a, rows, cols)) is not None:
         return selected
     result = _part(as_scipy_csr(a, _READING), which)
     return FORMATS[COMMON].array(result) if sp.issparse(result) and result.ndim == 2 else result
@@ -180,8 +180,7 @@ def _whole_lines(a: Any, rows: Any, cols: Any) -> Any:
     if _is_everything(cols, a._shape[1]) and (chosen := _lines(rows, a._shape[0])) is not None:
         return a._format.rows(a, chosen)
     if _is_everything(rows, a._shape[0]) and (chosen := _lines(cols, a._shape[1])) is not None:
-        columns = a._format.rows(a.T, chosen)
-        return None if columns is None else convert(columns.T, COMMON)
+        return convert(a._format.rows(a.T, chosen).T, COMMON)
     return None
 
 

@@ -142,7 +142,8 @@ class RowWriter {
 
   void copy(int64 first, int64 last, int64* start) {
     const int64 rows = std::clamp<int64>(kCopied / (width() + 1), 1, kBlockRows);
-    if (stored_ != pattern_of_) set_pattern(rows);
+    const int64 together = std::min(rows, last - first);
+    if (stored_ != pattern_of_ || static_cast<int64>(pattern_.size()) < together * width()) set_pattern(together);
     for (; first < last; first += rows) {
       const int64 count = std::min(rows, last - first), entries = count * width();
       int64 d = 0;
@@ -175,6 +176,7 @@ class RowWriter {
   void set_pattern(int64 rows) {
     pattern_of_ = stored_;
     pattern_.clear();
+    pattern_.reserve(rows * width());
     for (int64 t = 0; t < rows; ++t) {
       for (const Crossed& d : stored_) pattern_.push_back(static_cast<std::int32_t>(t + d.offset));
     }

@@ -115,9 +115,9 @@ def _unrolled(table: Table, u: jax.Array, v: jax.Array, multiplied: Any) -> jax.
 def _looped(table: Table, u: jax.Array, v: jax.Array, multiplied: Any) -> jax.Array:
     """Return the same sum, computed by a loop over blocks of rows of the result and groups of their terms."""
     count, extent = table.shapes[0]
-    steps, starts, margins = _steps(table)
+    steps, row_starts, margins = _steps(table)
     blocks, groups, height, width = steps.shape[:4]
-    tables, starts, i = jnp.asarray(steps), jnp.asarray(starts), lax.iota(np.int32, extent)
+    tables, starts, i = jnp.asarray(steps), jnp.asarray(row_starts), lax.iota(np.int32, extent)
 
     def window(a: jax.Array, row: Any, start: Any, margin: tuple[int, int]) -> jax.Array:
         one = lax.dynamic_slice_in_dim(a, row, 1, a.ndim - 2) if a.shape[-2] > 1 else a
@@ -189,8 +189,8 @@ def _cotangent(which: int, g: jax.Array, u: Any, v: Any, *, terms: Terms, summed
     """Return the gradient with respect to u (`which` is 1) or v (2), from the gradient g of the result."""
     one, other = (u, v) if which == 1 else (v, u)
     shape = one.aval.shape
-    pair = (g, other) if which == 1 else (other, g)
-    found = evaluate(terms.exchanged(0, which), *pair, tuple(extent == 1 for extent in shape[:-2]))
+    left, right = (g, other) if which == 1 else (other, g)
+    found = evaluate(terms.exchanged(0, which), left, right, tuple(extent == 1 for extent in shape[:-2]))
     return jnp.broadcast_to(found, shape)
 
 

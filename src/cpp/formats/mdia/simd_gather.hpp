@@ -11,10 +11,10 @@
 
 namespace diagsparse::DIAGSPARSE_ISA {
 
-// `begin` does not count the elements of diagonals with tables, which a quarter of the rows are assumed to have.
+// `begin` does not count the elements of diagonals with tables, which a third of the rows are assumed to have.
 template <class U>
 inline int64 work_before(const Mdia<U>& a, int64 block) {
-  const int64 per_diagonal = a.codings != nullptr ? kMaskRows / 4 : 1;
+  const int64 per_diagonal = a.codings != nullptr ? kMaskRows / 3 : 1;
   return a.begin[block] + block * (kMaskRows + per_diagonal * a.diagonals);
 }
 

@@ -55,10 +55,10 @@ class Operators:
 
         Notes
         -----
-        In dia, hm, cdm and mdia, A, B and x are read once and the result is written once. On the CPU, a product with a
-        large matrix in dia, hm or cdm takes about half of the time of one with `to_complex`, which has twice the bytes;
-        mdia gains less. In other formats, x and the result are read several times, which takes as long as is saved if
-        a row has few entries. The result is bitwise identical for any number of threads.
+        In dia, hm, cdm and mdia, A, B and x are read once and the result is written once. A product with a large matrix
+        then takes about half of the time of one with `to_complex`, which has twice the bytes. In other formats, x and
+        the result are read several times, which takes as long as is saved if a row has few entries. The result is
+        bitwise identical for any number of threads.
         """
         return vectors.times(self._pair, x, "matvec")
 

@@ -48,10 +48,15 @@ def _in_diagonals(a: SparseArray, format: str) -> SparseArray:
 def _laid_out(a: Any, like: SparseArray, count: int, transposed: bool = False) -> Any:
     """Return a copy of these members (or of one matrix for all) with the diagonals of `like`, as a native batch."""
     backend, size, dtype = like._backend, like._matrix.values.size, like.dtype
-    values = _zeros(backend, (count, size), dtype, f"{count} {display.operand(like)}")
+    what = f"{count} {display.operand(like)}"
     starts, targets = diagonal_starts(a), diagonal_starts(like)
     native = getattr(a, "_all", a)._matrix.values
     step = native.size // count if hasattr(a, "count") and count else 0
+    if starts == targets and step == size and not transposed:  # nothing moves
+        memory.require_free(count * size * dtype.itemsize, what, backend)
+        same = native.copy() if a.dtype == dtype else native.astype(dtype)
+        return like._matrix.with_members(same.reshape((count, size)))
+    values = _zeros(backend, (count, size), dtype, what)
     for k, start in starts.items():
         shape = count, diagonal_length(a.shape, k)
         if shape[0] and shape[1]:

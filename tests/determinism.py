@@ -128,12 +128,13 @@ def stored() -> dict[str, dict[str, Cells]]:
 
 
 def changes(before: dict[str, Cells], found: dict[str, Cells]) -> list[str]:
-    """Return a line for every row that the file lacks, or has in vain, and for every cell that differs from it.
+    """Return a line for every row that is missing, superfluous or without a result, and for every cell that differs.
 
     Only the instruction sets that both have are compared.
     """
     lines = [f"{row}: missing" for row in found.keys() - before.keys()]
     lines += [f"{row}: does not exist" for row in before.keys() - found.keys()]
+    lines += [f"{row}: gives no result" for row in found.keys() & before.keys() if before[row] and not found[row]]
     for row in found.keys() & before.keys():
         for column in found[row].keys() & before[row].keys():
             old, new = before[row][column], found[row][column]

@@ -12,6 +12,7 @@ import diagsparse as ds
 load("torch")
 import torch  # noqa: E402
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
+from torch.multiprocessing.reductions import StorageWeakRef  # noqa: E402
 
 from diagsparse.torch import Diagonals, from_array, matvec  # noqa: E402
 
@@ -232,3 +233,12 @@ def test_vmap_of_tensors():
     torch.testing.assert_close(torch.vmap(lambda x: A @ x)(x), torch.stack([A @ one for one in x]))
     torch.testing.assert_close(torch.vmap(lambda x: A @ x)(X), torch.stack([A @ one for one in X]))
     torch.testing.assert_close(torch.func.jacfwd(lambda x: A @ x)(x[0]), torch.tensor(A.toarray()))
+
+
+def test_values_are_freed():
+    """What is kept for the next product with the same diagonals does not keep the values."""
+    values = torch.ones((2, 50))
+    memory = StorageWeakRef(values.untyped_storage())
+    Diagonals(values, (0, 7), (50, 50)) @ torch.ones(50)
+    del values
+    assert memory.expired()

@@ -65,6 +65,18 @@ def test_large_products(format, dtype, device):
         close(to_host(y), right, dtype)
 
 
+@EACH_DTYPE
+def test_large_blocks(dtype, device):
+    """On the CPU, the result is written past the caches only where all of its rows begin at whole vectors."""
+    n, rng = 2**18, rng_of(dtype)
+    q = rng.random((n, 4), dtype)
+    halves = q.view(complex_type(np.dtype(dtype)))
+    Q = ds.quaternion_array._wrap(pairs.joined(*(ds.diags([half], [0], format="dia").to(device) for half in halves.T)))
+    for count in (2, 3, 4, 5):
+        x = rng.random((n, count, 4), dtype)
+        close(to_host(Q @ to_device(x, device)), hamilton(q[:, None], x), dtype)
+
+
 @pytest.mark.parametrize("format", MULTIPLYING)
 def test_products_with_matrices(format, device):
     for shape in ((7, 7), (4, 9), (0, 3), (70, 70)):

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from .._arrays import owners
+from .._arrays import new, owners
 from .._arrays.device_dense import in_stream
 from .._arrays.tensors import is_transformed
 from .._backends.backend import CPU, cuda_available, gpu
@@ -228,7 +228,7 @@ def _matrix(terms: Terms, values: torch.Tensor) -> Any:
     kept = _kept(terms.a, terms.shape, backend.name, values.dtype)
     if not kept:
         matrix = core.diagonal_matrix("dia", *terms.shape, list(terms.a), array, "", backend.index)
-        kept[:] = matrix.with_members(array.reshape((size,))[:0].reshape((0, size))), {}
+        kept[:] = matrix.with_members(new.empty(backend, (0, size), array.dtype)), {}  # not on the memory of `values`
     a = dia_array._wrap(core.member(kept[0].with_members(array.reshape((1, size))), 0))
     a._repeated = kept[1]
     return a

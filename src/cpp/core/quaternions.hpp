@@ -3,8 +3,8 @@
 //     Q = A + B j (m x n): two complex matrices on one structure, a = q0 + q1 i and b = q2 + q3 i
 //     x (n x 4 p): the components of p quaternions in each row          y (m x 4 p): the same
 //
-// Component c of a product q x of two quaternions is the sum over k of +-q[k] x[c ^ k]; x q has the same terms, some with
-// the other sign.
+// Component c of a product q x of two quaternions is the sum over k of +-q[k] x[c ^ k]; x q has the same terms, some
+// with the other sign.
 #pragma once
 
 #include <string>

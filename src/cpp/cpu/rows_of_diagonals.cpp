@@ -15,9 +15,8 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kRows = 8192;     // rows of a task
-constexpr int64 kBlockRows = 64;  // rows of a block
-constexpr int64 kCopied = 1024;   // entries of rows that are copied together, unless a single one has more
+constexpr int64 kRows = 8192, kBlockRows = 64;  // rows of a task, and of a block
+constexpr int64 kCopied = 1024;                 // entries of rows that are copied together, or of a single one
 
 // What a diagonal has in a block of rows.
 enum class Values : std::uint8_t { zeros, both, nonzeros };

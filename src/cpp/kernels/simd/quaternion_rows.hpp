@@ -44,6 +44,8 @@ class QuaternionRows {
   void sum(const A* a, const A* b, const Term* begin, const Term* end, int64 first, int64 last, R* y,
            Writing how) const {
     if (width_ > 4) {
+      // Otherwise some rows do not begin where a vector can be written past the caches.
+      if (how == Writing::streamed && width_ % lanes != 0) how = Writing::stored;
       for (int64 i = first; i < last; ++i, y += width_) {
         int64 c = 0;
         for (; c + lanes <= width_; c += lanes) tile<lanes, 1, true>(a, b, begin, end, i, c, y + c, how);

@@ -183,7 +183,10 @@ def _sums_all(u: torch.Tensor, v: torch.Tensor, summed: Sequence[int]) -> bool:
 
 
 def _product(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Return the product of one matrix, which shares the memory of u, with any number of vectors."""
+    """Return the product of one matrix, which shares the memory of u, with any number of vectors.
+
+    No batch dimension is summed: a sum over vectors never is the derivative of a product of one matrix.
+    """
     a, (m, n) = _matrix(terms, u.detach().reshape(u.shape[-2:]).contiguous()), terms.shape
     op, shape = (TRANSPOSED, (n, m)) if _TRANSPOSED[terms.order] else (0, (m, n))
     one = v.numel() == shape[1]

@@ -128,7 +128,7 @@ def _where_values(a: Any, number: Any, compare: Callable[[Any, Any], Any]) -> An
     """Return where ``compare(a, number)`` is true, and false for 0."""
     a = unpacked(a)
     if a.format not in _COMPRESSED:
-        if a._format.family == FORMATS["hm"].family:
+        if a._format.family == "diagonals":
             return _where_diagonals(a, number, compare)
         a = convert(a, COMMON)
     if a._op:

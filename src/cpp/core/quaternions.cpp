@@ -18,7 +18,7 @@ Array quaternion_product(const Matrix& a, Op op_a, const Matrix& b, Op op_b, int
                                 " values and " + dtype_name(x.dtype) + " vectors");
   }
   if (op_a.transposed != op_b.transposed || a.dtype != b.dtype || !a.structure->same_as(*b.structure) ||
-      a.structure->symmetry() != Symmetry::none) {
+      a.structure->symmetry() != Symmetry::none || a.values.size() < a.structure->stored()) {
     throw std::invalid_argument("quaternion_product: A and B differ in more than their values, or are packed");
   }
   const int64 rows = op_a.transposed ? a.cols : a.rows, cols = op_a.transposed ? a.rows : a.cols;

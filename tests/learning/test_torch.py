@@ -242,3 +242,14 @@ def test_values_are_freed():
     Diagonals(values, (0, 7), (50, 50)) @ torch.ones(50)
     del values
     assert memory.expired()
+
+
+def test_forward_derivatives_of_forward_ones_are_refused():
+    def f(t):
+        return matvec(torch.ones((1, 3), dtype=torch.float64), (0,), (3, 3), torch.sin(t)).sum()
+
+    t = torch.tensor([0.3, 0.5, 0.7], dtype=torch.float64)
+    with raises(NotImplementedError, "forward derivatives", "torch.func.grad"):
+        torch.func.jacfwd(torch.func.jacfwd(f))(t)
+    torch.testing.assert_close(torch.func.jacfwd(torch.func.grad(f))(t), torch.diag(-torch.sin(t)))
+    torch.testing.assert_close(torch.func.hessian(f)(t), torch.diag(-torch.sin(t)))

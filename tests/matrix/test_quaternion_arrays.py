@@ -153,6 +153,13 @@ def test_arrays_of_numpy_quaternion():
     close((Q * quaternion.x).toarray(), hamilton(p, [0, 1, 0, 0]))
 
 
+@pytest.mark.parametrize("format", ["hm", "mdia", "csr"])
+def test_a_vector_of_one_quaternion_with_any_stride(format):
+    Q = ds.quaternion_array(np.ones((3, 1, 4)), format=format)
+    for x in (np.ones((2, 4))[::2], np.ones((4, 1)).T):
+        close(Q @ x, product(np.ones((3, 1, 4)), np.ones((1, 1, 4)))[:, 0])
+
+
 @pytest.mark.parametrize("format", ["hm", "csr"])
 def test_vectors_that_are_not_aligned(format, device):
     p, memory = dense((6, 6)), random((25,), "float64")

@@ -108,9 +108,9 @@ def _of_vector(
 
 def _at(v: Vectors, process: Process, factor: complex, lengths: list[float], dtype: np.dtype) -> list[Any]:
     """Return the states after these lengths of time."""
-    if not process.basis:  # a vector of zeros
+    if not process.basis:  # a vector of zeros, or one that is not finite
         x = v.empty(process._next.shape, dtype)
-        v.combine(0.0, process._next, 0.0, x)
+        v.combine(0.0 if process.size == 0 else np.nan, process._next, 0.0, x)
         return [x] * len(lengths)
     space = process.result()
     if process.hermitian:

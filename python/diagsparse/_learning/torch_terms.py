@@ -38,8 +38,19 @@ def evaluate(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[bo
         Whether the result is summed over each batch dimension; by default over none.
     """
     flags = [int(one) for one in summed] or [0] * (u.ndim - 2)
-    operator = _Differentiable.apply if is_transformed() else _multiplied
+    if (transformed := is_transformed()) and _forward_levels() > 1:
+        raise NotImplementedError(
+            "forward derivatives of forward derivatives do not reach a custom function of PyTorch; take those of "
+            "reverse ones, such as torch.func.jacfwd(torch.func.grad(f))"
+        )
+    operator = _Differentiable.apply if transformed else _multiplied
     return operator(u, v, terms.kind, *map(list, (terms.a, terms.b, terms.shape, terms.order)), flags)
+
+
+def _forward_levels() -> int:
+    """Return how many transforms of `torch.func` in forward mode are inside of each other."""
+    functorch: Any = torch._C._functorch
+    return sum(level.key() == functorch.TransformType.Jvp for level in functorch.get_interpreter_stack() or ())
 
 
 # ---- the operator -------------------------------------------------------------------------------------------------

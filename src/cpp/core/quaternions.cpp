@@ -22,7 +22,7 @@ Array quaternion_product(const Matrix& a, Op op_a, const Matrix& b, Op op_b, int
     throw std::invalid_argument("quaternion_product: A and B differ in more than their values, or are packed");
   }
   const int64 rows = op_a.transposed ? a.cols : a.rows, cols = op_a.transposed ? a.rows : a.cols;
-  if (x.rows != cols || x.cols % 4 != 0 || x.col_stride != 1 || x.row_stride != x.cols) {
+  if (x.rows != cols || x.cols % 4 != 0 || x.col_stride != 1 || (x.rows > 1 && x.row_stride != x.cols)) {
     throw std::invalid_argument("quaternion_product: x is " + extents(x.rows, x.cols) + ", but Q is " +
                                 extents(rows, cols));
   }

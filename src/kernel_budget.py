@@ -43,10 +43,10 @@ UNITS = {
     "formats": 679,
     "layouts": 425,
     "matmul": 125,
-    "sampled": 69,
     "matrices": 219,
     "multigrid": 135,
     "rows": 220,
+    "sampled": 69,
 }
 
 

@@ -234,21 +234,21 @@ def _columns(t: torch.Tensor, batch: Sequence[int]) -> torch.Tensor:
 def _matrix(terms: Terms, values: torch.Tensor) -> Any:
     """Return a matrix that shares values.
 
-    Its structure, in which kernels cache what they need, and the layouts of vectors that have been checked are kept.
+    Its structure, in which kernels cache what they need, and the layouts of vectors that have been checked are cached.
     """
     backend = gpu(values.device.index) if values.is_cuda else CPU
     core, size = backend.core, values.numel()
     array = owners.Torch.view(core, values, backend.index) if values.is_cuda else values.numpy()
-    kept = _kept(terms.a, terms.shape, backend.name, values.dtype)
-    if not kept:
+    cached = _cached(terms.a, terms.shape, backend.name, values.dtype)
+    if not cached:
         matrix = core.diagonal_matrix("dia", *terms.shape, list(terms.a), array, "", backend.index)
-        kept[:] = matrix.with_members(new.empty(backend, (0, size), array.dtype)), {}  # not on the memory of `values`
-    a = dia_array._wrap(core.member(kept[0].with_members(array.reshape((1, size))), 0))
-    a._repeated = kept[1]
+        cached[:] = matrix.with_members(new.empty(backend, (0, size), array.dtype)), {}  # not on the memory of `values`
+    a = dia_array._wrap(core.member(cached[0].with_members(array.reshape((1, size))), 0))
+    a._repeated = cached[1]
     return a
 
 
 @lru_cache(maxsize=64)
-def _kept(offsets: tuple[int, ...], shape: tuple[int, int], device: str, dtype: torch.dtype) -> list[Any]:
+def _cached(offsets: tuple[int, ...], shape: tuple[int, int], device: str, dtype: torch.dtype) -> list[Any]:
     """Return the list that holds, once there is one, a matrix of these diagonals without values, and those layouts."""
     return []

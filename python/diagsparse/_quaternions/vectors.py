@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import device_arrays, host_dense, new, owners, streams
+from .._arrays import device_arrays, device_dense, host_dense, new, owners
 from .._backends.backend import CPU
 from .._backends.types import complex_type, product_dtypes, real_type
 from .arrays import J_TIMES, WITHOUT_K, as_reals, changed, has_quaternions, reinterpreted
@@ -53,8 +53,7 @@ def _product(pair: Pair, sign: int, x: Any, who: str, right: bool = False) -> An
         z = np.ascontiguousarray(z, wanted)
         y = _multiply(pair, sign, z, right) if backend is CPU else _from_host(pair, sign, z, right)
     else:
-        getter = owner.stream_getter()
-        with streams.using(getter(backend.index) if getter else None):
+        with device_dense.in_stream(owner, backend.index, None):
             z = device_arrays.contiguous(owners.as_device_array(z, wanted, backend, who, "x"), wanted)
             y = _multiply(pair, sign, z, right)
             owner.finish(backend)

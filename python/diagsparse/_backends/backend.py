@@ -126,6 +126,11 @@ def cuda_available() -> bool:
     """Whether ``device="cuda"`` works here: the CUDA module loads and there is a GPU. Never raises.
 
     In a process that was forked after a GPU had been used, it is False.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> A = ds.array(ds.gallery.tridiagonal(1000)).to("cuda" if ds.cuda_available() else "cpu")
     """
     return not missing()
 
@@ -153,6 +158,14 @@ def set_num_threads(n: int) -> None:
     ------
     TypeError, ValueError
         If `n` is not an integer, or below 1.
+
+    Examples
+    --------
+    >>> import numpy as np, diagsparse as ds
+    >>> before = ds.get_num_threads()
+    >>> ds.set_num_threads(1)
+    >>> y = ds.eye(1000) @ np.ones(1000)                # by one thread
+    >>> ds.set_num_threads(before)
     """
     try:
         if isinstance(n, bool):
@@ -166,5 +179,12 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """Return the number of threads that CPU kernels may use."""
+    """Return the number of threads that CPU kernels may use.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.get_num_threads() >= 1
+    True
+    """
     return _core.get_num_threads()

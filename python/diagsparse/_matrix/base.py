@@ -153,7 +153,14 @@ def write_values(a: Any, new: Any, name: str) -> None:
 
 
 def issparse(x: Any) -> bool:
-    """Whether `x` is a matrix of this library."""
+    """Whether `x` is a matrix of this library.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp, diagsparse as ds
+    >>> ds.issparse(ds.eye(3)), ds.issparse(sp.eye_array(3)), sp.issparse(ds.eye(3))
+    (True, False, True)
+    """
     return isinstance(x, Base)
 
 

@@ -12,7 +12,14 @@ _EXTENTS = 2**31  # numbers of rows or columns from which 32-bit indices do not 
 
 
 def formats() -> list[str]:
-    """Return the names of all formats."""
+    """Return the names of all formats.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> "hm" in ds.formats()
+    True
+    """
     return list(FORMATS)
 
 

@@ -74,7 +74,16 @@ def hstack(
 def vstack(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Stack matrices vertically (row-wise)."""
+    """Stack matrices vertically (row-wise).
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.vstack([ds.eye(2), 3 * ds.eye(1, 2)]).toarray()
+    array([[1., 0.],
+           [0., 1.],
+           [3., 0.]])
+    """
     matrices = _blocks("vstack", blocks)
     if len({a.shape[1] for a in matrices}) > 1:
         raise ValueError(f"vstack: shapes {[a.shape for a in matrices]}: expected equal numbers of columns")
@@ -87,7 +96,16 @@ def vstack(
 def block_diag(
     blocks: Sequence[Any], format: str | None = None, dtype: Any = None, *, max_bytes: int | None = None
 ) -> SparseArray:
-    """Build a block diagonal matrix. The diagonals of square blocks continue from block to block."""
+    """Build a block diagonal matrix. The diagonals of square blocks continue from block to block.
+
+    Examples
+    --------
+    >>> import diagsparse as ds
+    >>> ds.block_diag([ds.eye(2), 3 * ds.eye(1)]).toarray()
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 3.]])
+    """
     matrices = _blocks("block_diag", blocks)
     rows, cols = (np.cumsum([0, *(a.shape[i] for a in matrices)]).tolist() for i in (0, 1))
     positioned = list(zip(matrices, rows, cols, strict=False))

@@ -22,6 +22,7 @@ class Core(Protocol):
     Grid: Any
     LinearCombination: Any
     commit: str
+    xla_handlers: Mapping[str, Any]
 
     def diagonal_matrix(
         self,

@@ -11,6 +11,12 @@ import numpy as np
 
 from .diagonals import AnyDiagonals, applied_to, diagonals_of
 from .jax_terms import evaluate
+from .terms import Terms
+
+
+@partial(jax.jit, static_argnums=(0, 3))
+def _applied_to(some: Terms, values: jax.Array, x: jax.Array, by_rows: bool) -> jax.Array:
+    return applied_to(partial(evaluate, by_columns=not by_rows), some, values, x, by_rows)
 
 
 class Diagonals(AnyDiagonals):
@@ -44,9 +50,12 @@ class Diagonals(AnyDiagonals):
 
     Notes
     -----
-    ``A @ x`` is a sum of products of slices, which XLA fuses into one loop that reads each value once. For more than 64
-    pairs of slices, the sum is a loop over groups of 16 diagonals, so that the time to compile does not grow with their
-    number. The gradient with respect to the values costs as much as a product and writes as many bytes as A has.
+    ``A @ x``, ``x @ A`` and their gradients call kernels of diagsparse on CPUs and on NVIDIA GPUs; a product reads each
+    value once. On other devices, in float16 and bfloat16, in exported programs, and where XLA divides arrays among
+    several devices, they are sums of products of slices, as ``A @ B`` always is. XLA fuses them into one loop. For more
+    than 64 pairs of slices, the sum is a loop over groups of 16 diagonals, so that the time to compile does not grow
+    with their number. The gradient with respect to the values costs as much as a product and writes as many bytes as A
+    has.
 
     Examples
     --------
@@ -76,7 +85,7 @@ class Diagonals(AnyDiagonals):
 
     # ---- hooks ---------------------------------------------------------------------------------------------------
     _evaluate = staticmethod(evaluate)
-    _applied_to = staticmethod(jax.jit(partial(applied_to, evaluate), static_argnums=(0, 3)))
+    _applied_to = staticmethod(_applied_to)
 
     def _array(self, x: Any) -> jax.Array:
         return jnp.asarray(x)

@@ -2,7 +2,8 @@
 
 Arrays have the shape ``(*batch, rows, elements)``. Batch dimensions are those of `jax.vmap` and the columns of a block;
 an array that does not depend on one has the extent 1 there. `summed` says over which of them the result is summed,
-which the gradient of such an array needs.
+which the gradient of such an array needs. Products of matrices with vectors run in native code, and all other lists in
+operations of XLA.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from jax import lax
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from . import jax_native
 from .terms import Table, Terms
 
 _UNROLLED = 64  # from more terms on, a loop, so that compilation takes a constant time
 _GROUP = 16  # terms of one step of the loop
 
 
-def evaluate(terms: Terms, u: Any, v: Any, summed: tuple[bool, ...] = ()) -> Any:
+def evaluate(terms: Terms, u: Any, v: Any, summed: tuple[bool, ...] = (), by_columns: bool = False) -> Any:
     """Return the result of a list of terms, in the common dtype of u and v.
 
     Parameters
@@ -36,10 +38,32 @@ def evaluate(terms: Terms, u: Any, v: Any, summed: tuple[bool, ...] = ()) -> Any
         Both have the same number of dimensions.
     summed : tuple of bool
         Whether the result is summed over each batch dimension; by default over none.
+    by_columns : bool
+        Whether vectors are columns of blocks in C order: elements that differ in the batch dimension alone are
+        adjacent in memory. Native code then does not need transposed copies.
     """
     dtype = jnp.result_type(u, v)
     summed = summed or (False,) * (jnp.ndim(u) - 2)
-    return _primitive.bind(jnp.asarray(u, dtype), jnp.asarray(v, dtype), terms=terms, summed=summed)
+    u, v = _varying_alike(jnp.asarray(u, dtype), jnp.asarray(v, dtype))
+    return _primitive.bind(u, v, terms=terms, summed=summed, by_columns=by_columns)
+
+
+def _varying_alike(*arrays: jax.Array) -> list[jax.Array]:
+    """Return arrays that vary over the same axes of a `jax.shard_map`, which then sums gradients over them.
+
+    Operations of JAX convert their operands to such arrays, but a primitive has to do it itself.
+    """
+    if not getattr(jax.sharding.get_abstract_mesh(), "manual_axes", ()):
+        return list(arrays)
+    axes = [_axes(jax.typeof(a)) for a in arrays]
+    cast = partial(lax.pcast, to="varying") if hasattr(lax, "pcast") else getattr(lax, "pvary")  # noqa: B009, before 0.8.2
+    absent = [tuple(frozenset().union(*axes) - own) for own in axes]
+    return [cast(a, missing) if missing else a for a, missing in zip(arrays, absent, strict=True)]
+
+
+def _axes(kind: Any) -> frozenset[str]:
+    """Return the axes over which arrays of a type vary."""
+    return kind.manual_axis_type.varying if hasattr(kind, "manual_axis_type") else kind.vma  # before JAX 0.10
 
 
 # ---- in XLA's operations ------------------------------------------------------------------------------------------
@@ -169,40 +193,71 @@ def _steps(table: Table) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]
 
 # ---- the primitive ------------------------------------------------------------------------------------------------
 _primitive = Primitive("diagonal_terms")
-_on_cpu, _elsewhere = (partial(_computed, stored) for stored in (_copied, lax.optimization_barrier))
-mlir.register_lowering(_primitive, mlir.lower_fun(_elsewhere, multiple_results=False))
-mlir.register_lowering(_primitive, mlir.lower_fun(_on_cpu, multiple_results=False), platform="cpu")
+
+
+def _lowering(platform: str | None) -> Any:
+    """Return the rule by which the primitive becomes a part of a program for a platform."""
+    stored = _copied if platform == "cpu" else lax.optimization_barrier
+
+    def compute(u: jax.Array, v: jax.Array, *, by_columns: bool, native: bool, **rest: Any) -> jax.Array:
+        found = jax_native.evaluate(platform, u=u, v=v, by_columns=by_columns, **rest) if native and platform else None
+        return _computed(stored, u, v, **rest) if found is None else found
+
+    lowered = mlir.lower_fun(compute, multiple_results=False)
+
+    def rule(context: Any, u: Any, v: Any, **rest: Any) -> Any:
+        return lowered(context, u, v, native=_may_be_native(context.module_context), **rest)
+
+    return rule
+
+
+def _may_be_native(program: Any) -> bool:
+    """Whether a program runs in this process, and XLA does not divide its arrays among several devices."""
+    if program.lowering_parameters.for_export:
+        return False
+    axes = program.axis_context
+    if hasattr(axes, "manual_axes"):  # in `jax.shard_map`
+        return set(axes.manual_axes) == set(axes.mesh.axis_names)
+    return getattr(axes, "num_devices", 1) == 1
+
+
+for _platform in (None, "cpu", "cuda"):
+    mlir.register_lowering(_primitive, _lowering(_platform), platform=_platform)
 
 
 @_primitive.def_impl
-@partial(jax.jit, static_argnames=("terms", "summed"))
-def _called(u: jax.Array, v: jax.Array, *, terms: Terms, summed: tuple[bool, ...]) -> jax.Array:
-    return _primitive.bind(u, v, terms=terms, summed=summed)
+@partial(jax.jit, static_argnames=("terms", "summed", "by_columns"))
+def _called(u: jax.Array, v: jax.Array, **static: Any) -> jax.Array:
+    return _primitive.bind(u, v, **static)
 
 
 @_primitive.def_abstract_eval
-def _abstract(u: Any, v: Any, *, terms: Terms, summed: tuple[bool, ...]) -> Any:
+def _abstract(u: Any, v: Any, *, terms: Terms, summed: tuple[bool, ...], by_columns: bool) -> Any:
     return u.update(shape=_result(u, v, terms, summed))
 
 
-def _cotangent(which: int, g: jax.Array, u: Any, v: Any, *, terms: Terms, summed: tuple[bool, ...]) -> jax.Array:
+def _cotangent(
+    which: int, g: jax.Array, u: Any, v: Any, *, terms: Terms, summed: tuple[bool, ...], by_columns: bool
+) -> jax.Array:
     """Return the gradient with respect to u (`which` is 1) or v (2), from the gradient g of the result."""
     one, other = (u, v) if which == 1 else (v, u)
     shape = one.aval.shape
     left, right = (g, other) if which == 1 else (other, g)
-    found = evaluate(terms.exchanged(0, which), left, right, tuple(extent == 1 for extent in shape[:-2]))
-    return jnp.broadcast_to(found, shape)
+    absent = tuple(extent == 1 for extent in shape[:-2])
+    return jnp.broadcast_to(evaluate(terms.exchanged(0, which), left, right, absent, by_columns), shape)
 
 
 ad.defbilinear(_primitive, partial(_cotangent, 1), partial(_cotangent, 2))
 
 
-def _batched(arrays: Any, axes: Any, *, terms: Terms, summed: tuple[bool, ...]) -> tuple[jax.Array, int]:
+def _batched(
+    arrays: Any, axes: Any, *, terms: Terms, summed: tuple[bool, ...], by_columns: bool
+) -> tuple[jax.Array, int]:
     u, v = (
         jnp.expand_dims(a, 0) if axis is None else jnp.moveaxis(a, axis, 0)
         for a, axis in zip(arrays, axes, strict=True)
     )
-    return _primitive.bind(u, v, terms=terms, summed=(False, *summed)), 0
+    return _primitive.bind(u, v, terms=terms, summed=(False, *summed), by_columns=False), 0
 
 
 batching.primitive_batchers.__setitem__(_primitive, _batched)  # as a call, where the docs are built without JAX

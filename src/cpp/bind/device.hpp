@@ -4,6 +4,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <functional>
 #include <span>
 
 #include "bind/exports.hpp"
@@ -49,6 +50,10 @@ class Entry {
   Caller caller_;
   WatchScope watch_scope_{&caller_};
 };
+
+// Does work for a caller other than Python, which does not hold its lock: on the current device, and in a GPU module on
+// this stream.
+void run_in_stream(void* stream, const std::function<void(int device)>& work);
 
 // f as a function for Python, called with a guard for the matrix that is its first argument.
 template <class Result, class... Arguments>

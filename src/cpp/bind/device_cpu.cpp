@@ -82,6 +82,8 @@ struct Entry::State {};
 Entry::Entry(int, std::span<const Matrix* const>) {}
 Entry::~Entry() = default;
 
+void run_in_stream(void*, const std::function<void(int)>& work) { work(0); }
+
 namespace {
 
 // op(A) x for a contiguous vector of A's type. Returns None for all other operands, which take the general path.

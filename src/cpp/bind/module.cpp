@@ -22,6 +22,7 @@ void bind_module(py::module_& m) {
   bind_conversions(m);
   bind_tables(m);
   bind_batches(m);
+  bind_xla(m);
   bind_elementwise(m);
   bind_device(m);
   m.attr("commit") = built_from;

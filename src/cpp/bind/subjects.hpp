@@ -14,5 +14,6 @@ void bind_elementwise(pybind11::module_& m);
 void bind_multigrid(pybind11::module_& m);  // of `_core` alone
 void bind_triangles(pybind11::module_& m);  // likewise
 void bind_batches(pybind11::module_& m);
+void bind_xla(pybind11::module_& m);
 
 }  // namespace diagsparse

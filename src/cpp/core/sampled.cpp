@@ -17,15 +17,15 @@ SampledKernel sampled_kernel(const std::string& format, DType dtype) {
 }
 
 Matrix sampled_result(const Matrix& pattern, DType dtype) {
-  const Structure& structure = *pattern.structure;
-  const Shape shape = pattern.values.shape;
-  if (shape == structure.values_shape) {
-    Matrix result{pattern.structure, Array::empty(dtype, shape)};
-    structure.clear_padding(result.values);
-    return result;
-  }
-  const bool padded = structure.stored() != structure.values_shape.size();
-  return {pattern.structure, padded ? Array::zeros(dtype, shape) : Array::empty(dtype, shape)};
+  Matrix result{pattern.structure, Array::empty(dtype, pattern.values.shape)};
+  clear_unwritten(result);
+  return result;
+}
+
+void clear_unwritten(Matrix& c) {
+  const Structure& structure = *c.structure;
+  if (c.values.shape == structure.values_shape) return structure.clear_padding(c.values);
+  if (structure.stored() != structure.values_shape.size()) fill_zero(c.values.data, {{0, c.values.nbytes()}});
 }
 
 void sampled_product(const Dense& x, const Dense& y, Matrix& c) {

@@ -29,6 +29,7 @@ SampledKernel sampled_kernel(const std::string& format, DType dtype);
 
 // A matrix or batch with the structure of `pattern`. Values that no kernel writes are 0, others are not initialized.
 Matrix sampled_result(const Matrix& pattern, DType dtype);
+void clear_unwritten(Matrix& c);  // sets those to 0, or all values of a batch that has any
 // Throws std::invalid_argument, with nothing written, if the operands do not fit or share memory with C.
 void sampled_product(const Dense& x, const Dense& y, Matrix& c);
 

@@ -18,9 +18,10 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kSmall = 1 << 17;          // smaller blocks are freed by the C library
-constexpr int64 kStep = 1 << 14;           // granularity of larger blocks
-constexpr int64 kPage = 1 << 21;           // size of a huge page
+constexpr int64 kSmall = 1 << 17;  // smaller blocks are freed by the C library
+constexpr int64 kStep = 1 << 14;   // granularity of larger blocks
+constexpr int64 kPage = 1 << 21;   // size of a huge page
+constexpr std::uintptr_t kSmallPage = 4096;
 constexpr int64 kLarge = 2 * kPage;        // blocks of at least this size have their own pages
 constexpr int64 kLine = 64;                // size of a cache line
 constexpr int64 kMaxCached = 256ll << 20;  // maximum size of cached blocks in bytes
@@ -35,9 +36,7 @@ void* map_pages(int64 bytes) {
   const int64 before = (kPage - reinterpret_cast<std::uintptr_t>(start) % kPage) % kPage;
   if (before > 0) munmap(start, before);
   if (before < kPage) munmap(start + before + bytes, kPage - before);
-#ifdef MADV_HUGEPAGE
-  madvise(start + before, bytes, MADV_HUGEPAGE);
-#endif
+  use_huge_pages(start + before, bytes);
   return start + before;
 }
 
@@ -129,6 +128,14 @@ std::shared_ptr<void> allocate(int64 bytes) {
     p = allocate_block();
   }
   return std::shared_ptr<void>(p, [size](void* block) { freed().store(block, size); });
+}
+
+void use_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] int64 bytes) {
+#ifdef MADV_HUGEPAGE
+  if (bytes < kLarge) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(data), first = (address + kSmallPage - 1) & -kSmallPage;
+  madvise(reinterpret_cast<void*>(first), bytes - (first - address), MADV_HUGEPAGE);
+#endif
 }
 
 int current_device() { return 0; }

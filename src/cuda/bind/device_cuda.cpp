@@ -62,6 +62,16 @@ Entry::Entry(int device, std::span<const Matrix* const> used) : state_(new State
 }
 Entry::~Entry() = default;
 
+void run_in_stream(void* stream, const std::function<void(int)>& work) {
+  refuse_fork();
+  int device = 0;
+  CUDA_CALL(cudaGetDevice(&device));
+  const auto handle = static_cast<cudaStream_t>(stream);
+  StreamPtr known = find_stream(device, handle);
+  const OnStream on(known ? std::move(known) : remember_stream(device, handle, nullptr));
+  work(device);
+}
+
 namespace {
 
 // fn(bytes, device, stream) -> (pointer, owner)

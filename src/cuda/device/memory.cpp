@@ -169,6 +169,8 @@ int device_count() {
 
 }  // namespace cuda
 
+void use_huge_pages(void*, int64) {}
+
 int current_device() { return cuda::current_stream() ? cuda::current_stream()->device : 0; }
 
 std::shared_ptr<void> allocate(int64 bytes) {

@@ -150,8 +150,8 @@ struct LargeBlock {
     bool strong = true;
 #pragma unroll
     for (int r = 0; r < Rows; ++r) step[r] = row(r) < b ? -1 : row(r);
-      // The warp with the pivot's column rotates its columns in every step, so that registers need no variable index.
-      // To unroll the steps instead is not faster.
+    // The warp with the pivot's column rotates its columns in every step, so that registers need no variable index.
+    // To unroll the steps instead is not faster.
 #pragma unroll 1
     for (int k = 0; k < b; ++k) {
       const bool has_pivot = part == 0 && first == k / N * N;

@@ -40,7 +40,7 @@ BUDGET = {
 # Of the units of CUDA.
 UNITS = {
     "diagonals": 209,
-    "formats": 679,
+    "formats": 680,
     "layouts": 425,
     "matmul": 125,
     "matrices": 219,

@@ -9,11 +9,11 @@ from processes import python
 
 import diagsparse as ds
 
-pytestmark = pytest.mark.usefixtures("x64")
+pytestmark = pytest.mark.usefixtures("x64", "always")
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
-from diagsparse._learning import jax_native  # noqa: E402
+from diagsparse._learning import jax_native, terms  # noqa: E402
 from diagsparse.jax import Diagonals  # noqa: E402
 
 if jax.default_backend() == "gpu" and not ds.cuda_available():
@@ -21,6 +21,15 @@ if jax.default_backend() == "gpu" and not ds.cuda_available():
 
 PRODUCT, SAMPLED = "diagsparse_product", "diagsparse_sampled_product"
 OFFSETS, SHAPE = SHAPES["wide"]
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Call kernels for small matrices, too. Functions are compiled again before and after each test."""
+    monkeypatch.setattr(jax_native, "_pays", lambda *arguments: True)
+    jax.clear_caches()
+    yield
+    jax.clear_caches()
 
 
 def square(A, x):
@@ -63,14 +72,13 @@ def test_which_kernels_are_called(case):
 
 @pytest.fixture
 def in_xla(monkeypatch):
-    """Compute the next functions in operations of XLA; they are compiled again."""
+    """Return a function after which functions are compiled again, to operations of XLA."""
 
     def switch():
         monkeypatch.setattr(jax_native, "_is_registered", lambda platform: False)
         jax.clear_caches()
 
-    yield switch
-    jax.clear_caches()
+    return switch
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -108,6 +116,15 @@ def test_gradients_in_xla(name, in_xla):
     found = jax.grad(square, (0, 1))(A, x)
     in_xla()
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, 1e-12, 1e-12), found, jax.grad(square, (0, 1))(A, x))
+
+
+def test_where_kernels_pay(monkeypatch):
+    """On a CPU everywhere, on a GPU for one matrix and much data."""
+    monkeypatch.undo()
+    band = terms.product(tuple(range(-5, 6)), (10**6, 10**6))
+    assert jax_native._pays("cpu", terms.product((0,), (3, 3)), 1, 1, 4)
+    assert jax_native._pays("cuda", band, 1, 1, 8) and not jax_native._pays("cuda", band, 1, 1, 4)
+    assert jax_native._pays("cuda", band, 1, 4, 4) and not jax_native._pays("cuda", band, 2, 2, 8)
 
 
 def test_blocks_are_not_copied():

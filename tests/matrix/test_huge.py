@@ -44,6 +44,36 @@ def test_huge_shapes_are_refused_promptly():
     )
 
 
+def test_arrays_whose_elements_share_memory_are_refused():
+    """A broadcast array has any size. A copy is refused before memory is taken, without a limit of the process."""
+    python(
+        HUGE
+        + """
+    many = lambda value: np.broadcast_to(np.array(value), 2**42)
+    def no_room(run):
+        try:
+            run()
+        except MemoryError as error:
+            assert "would need" in str(error) and "are free" in str(error), error
+            return
+        except ValueError:  # of other sizes than the other arrays
+            return
+        raise AssertionError("no error")
+    B = ds.array(sp.random_array((20, 20), density=0.2, rng=1), "csr")
+    for format in ds.formats():
+        cls, A = getattr(ds, format + "_array"), B.asformat(format)
+        for name in A.parts():
+            parts = dict(A.parts())
+            if parts[name].ndim == 1 and parts[name].size:
+                parts[name] = many(parts[name].ravel()[0])
+                no_room(lambda: cls(parts, shape=A.shape, copy=True))
+    no_room(lambda: ds.csr_array((many(np.float32(1)), [0], [0, 1]), shape=(1, 1), dtype="complex64"))
+    no_room(lambda: ds.hm_array((many(1.0), [0]), shape=(3, 3), copy=True))
+    no_room(lambda: ds.dia_array((np.ones((1, 3)), many(0)), shape=(3, 3)))
+    """
+    )
+
+
 def test_huge_but_empty_matrices_cost_nothing():
     python(
         HUGE

@@ -226,6 +226,10 @@ def test_validation(device):
     values = good["values"].copy()
     values[29 * leading.shape[1] :][:count] = values[29 * leading.shape[1] :][:count][::-1]
     assert np.array_equal(build(ell_indices=reversed_rows, values=values).toarray(), a.toarray()), "in any order"
+    early = leading.copy()
+    early[1] = np.roll(early[1], 1)  # a wrong number of leading entries, and index -1, once followed from this
+    with raises(ValueError, "ell_indices[1, 1] follows padding", "at the end of its row"):
+        build(ell_indices=early)
     rest = good["csr_indices"].copy()
     row = next(i for i in range(15, 30) if rows[i + 1] > rows[i])
     rest[rows[row]] = 14

@@ -10,12 +10,26 @@ from typing import Any
 
 import numpy as np
 
+from .._backends import memory
+
 
 def as_numpy(x: Any, who: str) -> np.ndarray:
     """Return an array_like as a NumPy array; raise TypeError if it has masked elements."""
     if np.ma.is_masked(x):
         raise TypeError(f"{who}: got a masked array, whose mask would be lost; x.filled(0) is a plain one")
     return np.asarray(x)
+
+
+def in_c_order(a: np.ndarray, dtype: Any, who: str, name: str = "values", copy: bool = False) -> np.ndarray:
+    """Return an array in a dtype (its own if None) and in C order, copied if it has to be or if `copy` is set.
+
+    Raises MemoryError before a copy that does not fit: an array whose elements share memory may have any size.
+    """
+    wanted = a.dtype if dtype is None else np.dtype(dtype)
+    if copy or a.dtype != wanted or not (a.flags.c_contiguous and a.flags.aligned):
+        memory.require_free(a.size * wanted.itemsize, f"{who}: a copy of {name}")
+        return np.array(a, wanted, order="C") if copy else np.require(a, wanted, ["C", "A"])
+    return a
 
 
 def has_unit_stride(a: np.ndarray, axis: int) -> bool:

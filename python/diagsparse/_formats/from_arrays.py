@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import device_arrays, owners
-from .._arrays.host_dense import as_numpy
+from .._arrays.host_dense import as_numpy, in_c_order
+from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix import devices
@@ -20,8 +21,8 @@ def from_parts(format: Any, parts: dict[str, np.ndarray], shape: tuple[int, int]
     """Build from the dict that `parts` of another matrix returned, as NumPy arrays; `packing` as in its pickle."""
     if any(packing):
         raise ValueError(f"{format.who}: packing {packing}: only diagonals can be packed")
-    structure = [(name, np.array(parts[name], order="C")) for name in format.names(parts)]
-    values = np.require(parts["values"], requirements=["C", "A"])
+    structure = [(name, in_c_order(parts[name], None, format.who, name, copy=True)) for name in format.names(parts)]
+    values = in_c_order(parts["values"], None, format.who)
     return SparseArray._wrap(format.from_component_arrays(CPU, shape, values, structure))
 
 
@@ -80,7 +81,7 @@ def values_of(format: Any, given: Any, dtype: Any, copy: bool, backend: Backend)
     if backend is CPU:
         values = as_numpy(given, who)
         dtype = value_dtype(values.dtype, dtype, who, narrow=narrow)
-        return np.array(values, dtype, order="C") if copy else np.require(values, dtype, ["C", "A"])
+        return in_c_order(values, dtype, who, copy=copy)
     dtype = value_dtype(owners.dtype_of(given), dtype, who, narrow=narrow)
     return device_arrays.contiguous(owners.as_device_array(given, dtype, backend, who, "values"), dtype, copy)
 
@@ -136,6 +137,7 @@ def _index(part: Any, name: str, dtype: np.dtype, who: str) -> np.ndarray:
     if given.dtype.kind not in "iu" and given.size:
         raise TypeError(f"{who}: {name} is of type {given.dtype}, expected integers")
     limits = np.iinfo(dtype)
+    memory.require_free(given.size * dtype.itemsize, f"{who}: a copy of {name}")  # before its elements are compared
     if given.size and not (limits.min <= given.min() and given.max() <= limits.max):
         raise ValueError(f"{who}: {name} holds {given.min()} to {given.max()}, which does not fit {dtype}")
     return np.array(given, dtype, order="C")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
-from .._arrays.host_dense import as_numpy
+from .._arrays.host_dense import as_numpy, in_c_order
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
@@ -29,6 +29,7 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
         return []
     if given.ndim != 1:
         raise ValueError(f"{who}: {what} has shape {given.shape}, expected a list of integers")
+    memory.require_free(given.size * 40, f"{who}: a list of {what}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise ValueError(f"{who}: {what} {given.tolist()[:8]} holds values that are not finite")
     if given.dtype.kind not in "iu":
@@ -108,7 +109,7 @@ class FromDiagonals(Format):
         if len(packing) > len(Packing._fields) or options.period == "auto":
             raise ValueError(f"{who}: packing {packing}, expected (symmetry, period)")
         labels = integer_labels(parts[self.labels], self.who, self.labels)
-        values = np.require(parts["values"], requirements=["C", "A"])
+        values = in_c_order(parts["values"], None, who)
         return SparseArray._wrap(CPU.core.diagonal_matrix(self.name, *shape, labels, values, "", 0, *options.codes()))
 
     def from_pair(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
-from .._arrays.host_dense import as_numpy
+from .._arrays.host_dense import as_numpy, in_c_order
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
@@ -47,7 +47,7 @@ class FromEntries(Format):
         a, in_order = private(a, who)
         a.data = a.data.astype(dtype, copy=False)  # duplicates are summed in the type that they are stored in
         result = a if in_order and a.format == self.name else self.canonical(a)
-        values = np.require(result.data, dtype, ["C", "A"])
+        values = in_c_order(result.data, dtype, who)
         if copy and np.may_share_memory(values, given):
             values = values.copy()
         structure = [(name, self.index(result, name)) for name in self.structure]
@@ -76,7 +76,7 @@ class FromEntries(Format):
             return None  # wider indices are checked before they are converted
         if any(len(x) != len(a.data) for x in indices):
             return None
-        values = np.array(a.data, dtype) if copy else np.require(a.data, dtype, ["C", "A"])
+        values = in_c_order(a.data, dtype, self.who, copy=copy)
         structure = [(name, self.index(a, name, True)) for name in self.structure]
         try:
             return SparseArray._wrap(CPU.core.indexed_matrix(self.name, *a.shape, values, structure))
@@ -92,7 +92,7 @@ class FromEntries(Format):
     def index(self, a: Any, name: str, copy: bool = False) -> np.ndarray:
         wanted = np.int64 if name == "indptr" else np.int32
         given = getattr(a, name)
-        return np.array(given, wanted) if copy else np.require(given, wanted, ["C", "A"])
+        return in_c_order(given, wanted, self.who, name, copy)
 
     def scipy_arguments(self, parts: dict[str, np.ndarray]) -> tuple[Any, ...]:
         return parts["values"], parts["indices"], parts["indptr"]
@@ -103,12 +103,13 @@ class FromEntries(Format):
         who, indices = self.who, self.index_pair(arg)
         if (values := as_numpy(arg[0], who)).ndim != 1:
             raise ValueError(f"{who}: values has shape {values.shape}, expected one dimension")
-        for array in (as_numpy(index, who) for index in indices):
+        indices = [in_c_order(as_numpy(index, who), None, who, "indices") for index in indices]
+        for array in indices:
             if array.dtype.kind not in "iu" and array.size:
                 raise TypeError(f"{who}: indices are of type {array.dtype}, expected integers")
         dtype = value_dtype(values.dtype, dtype, who)  # SciPy supports fewer types
-        values = values.astype(dtype, copy=False)
-        arg = arg if len(arg) == 3 and self.is_compressed() else (values, tuple(indices))
+        values = in_c_order(values, dtype, who)
+        arg = (values, *indices) if len(arg) == 3 and self.is_compressed() else (values, tuple(indices))
         if len(arg) == 2 and shape is not None:  # SciPy allocates pointers for all its rows or columns
             s = Summary(shape, dtype.itemsize, len(values))
             self.require(s, max_bytes, CPU, temporary=self.scipy_workspace(s))

@@ -13,6 +13,10 @@ from .._backends.backend import CPU, cuda_available, gpu
 from .._backends.types import VALUE_TYPES
 from .terms import Terms
 
+_LARGE = (
+    1 << 26
+)  # bytes of values and vectors from which a GPU needs more time for XLA's operations, measured on an H200
+
 
 def evaluate(
     platform: str, terms: Terms, u: jax.Array, v: jax.Array, summed: tuple[bool, ...], by_columns: bool
@@ -33,9 +37,10 @@ def evaluate(
         return None
     if len(sums) > 1 or (sums_all and not of_one_matrix) or {prod(a.shape[:-2]) for a in (u, v)} - {1, count}:
         return None
-    if not _is_registered(platform):
-        return None
     operands = {i: a.reshape(-1, *a.shape[-2:]) for i, a in zip(terms.order[1:], (u, v), strict=True)}
+    matrices = len(operands[1]) if 1 in operands else 1 if sums_all else count
+    if not (_pays(platform, terms, matrices, count, u.dtype.itemsize) and _is_registered(platform)):
+        return None
     by_columns = by_columns and len(batch) == 1 and count > 1
     if of_one_matrix:
         result = _sampled_product(terms, operands[0], operands[2], sums_all, by_columns)
@@ -44,6 +49,12 @@ def evaluate(
     return result.reshape(
         *(1 if one else extent for one, extent in zip(summed, batch, strict=True)), *result.shape[-2:]
     )
+
+
+def _pays(platform: str, terms: Terms, matrices: int, vectors: int, itemsize: int) -> bool:
+    """Whether kernels should take less time than XLA's operations, which on a GPU start sooner than a call."""
+    elements = len(terms.a) * terms.shape[0] + vectors * sum(terms.shape)
+    return platform == "cpu" or (matrices == 1 and elements * itemsize >= _LARGE)
 
 
 def _product(terms: Terms, values: jax.Array, x: jax.Array, by_columns: bool) -> jax.Array:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import owners
-from .._arrays.host_dense import as_numpy
+from .._arrays.host_dense import as_numpy, in_c_order
 from .._backends import memory
 from .._backends.backend import CPU, Backend, get_backend, gpu
 from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
@@ -230,5 +230,5 @@ def _from_diagonals(format: Any, a: Any, dtype: np.dtype, max_bytes: int | None)
     """Realign SciPy's diagonals (``data[d, j] = A[j - offsets[d], j]``)."""
     offsets = [int(k) for k in a.offsets]
     format.require(Summary(a.shape, dtype.itemsize, a.nnz, offsets=lambda: inside(a.shape, offsets)), max_bytes, CPU)
-    data = np.require(a.data, dtype, ["C", "A"])
+    data = in_c_order(a.data, dtype, format.who)
     return Base._wrap(CPU.core.realigned(format.name, *a.shape, data, offsets))

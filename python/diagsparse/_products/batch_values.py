@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import device_arrays, owners
-from .._arrays.host_dense import as_numpy
+from .._arrays.host_dense import as_numpy, in_c_order
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
@@ -55,7 +55,7 @@ def _checked(values: Any, like: Any, who: str, first: int) -> tuple[Any, Backend
 def _flat(given: Any, shape: tuple[int, ...], dtype: np.dtype, backend: Backend, who: str) -> Any:
     """Return values in C order, with another shape."""
     if backend is CPU:
-        return np.require(given, dtype, ["C", "A"]).reshape(shape)
+        return in_c_order(given, dtype, who).reshape(shape)
     return device_arrays.contiguous(owners.as_device_array(given.reshape(shape), dtype, backend, who, "values"), dtype)
 
 

@@ -119,7 +119,15 @@ void check(const Matrix& given) {
   check_types(given);
   check_values(given, given.structure->values_shape);  // because they are reordered with their columns
   const int64 mirrored = mirrored_columns(given);
-  const Matrix m = has_mirror(given) ? in_column_order(lengthened(given)) : lengthened(given);
+  Matrix m = lengthened(given);
+  if (has_mirror(given)) {  // the leading columns of a row may be in any order
+    const Fault fault = fault_in_padding(EllCsr<float>::over(*m.structure, nullptr));
+    if (fault.kind != Fault::none) {
+      reject(m.format, element_name("ell_indices", fault.at, m.index("ell_indices").shape.cols) +
+                           " follows padding, which has to be at the end of its row");
+    }
+    m = in_column_order(m);
+  }
   check_lines(m, "csr_indptr", "csr_indices", m.rows, m.cols, "row");
   const EllCsr<float> a = EllCsr<float>::over(*m.structure, nullptr);
   const Fault fault = fault_in_ellcsr(a, mirrored);

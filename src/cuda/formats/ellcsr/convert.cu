@@ -156,6 +156,13 @@ __global__ void __launch_bounds__(kBlock)
   if (j >= 0 && e % a.width > 0 && (before < 0 || j <= before)) report(order, e);
 }
 
+// A thread checks that a leading column does not follow padding of its row.
+__global__ void __launch_bounds__(kBlock) check_padding(const EllCsr<float> a, Position* order) {
+  const int64 e = thread_index();
+  if (e >= a.rows * a.width || e % a.width == 0) return;
+  if (a.head.indices[e] >= 0 && a.head.indices[e - 1] < 0) report(order, e);
+}
+
 // A thread checks a row: the columns of its rest are greater than all leading ones.
 __global__ void __launch_bounds__(kBlock)
     check_rest(const EllCsr<float> a, int64 mirrored, Position* outside, Position* order) {
@@ -226,6 +233,12 @@ Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
   launch("check leading", check_leading, blocks(a.rows * a.width), dim3(kBlock), a, mirrored, found.outside(),
          found.order());
   launch("check rest", check_rest, blocks(a.rows), dim3(kBlock), a, mirrored, found.outside(), found.order());
+  return found.fault(Fault::outside);
+}
+
+Fault fault_in_padding(const EllCsr<float>& a) {
+  const FirstFaults found;
+  launch("check padding", check_padding, blocks(a.rows * a.width), dim3(kBlock), a, found.order());
   return found.fault(Fault::outside);
 }
 

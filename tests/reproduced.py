@@ -42,8 +42,9 @@ def irregular(n: int, dtype: str) -> sp.csr_array:
 
 
 FEW = (100, -16_000, 28_000)  # of 40,000 rows
-DENSER = {  # rows, diagonals: a dense matrix, a band, several of them, scattered diagonals
+DENSER = {  # rows, diagonals: a dense matrix, bands, several of them, scattered diagonals
     300: range(-299, 300),
+    1400: range(-20, 21),
     1500: range(-80, 81),
     1600: [k + at for at in (-600, 0, 600) for k in range(-9, 10)],
     1700: rng_of("scattered").choice(np.arange(-1500, 1500), 200, replace=False).tolist(),

@@ -28,6 +28,13 @@ def test_pickles_with_damaged_arrays(format):
         refuse_state(format, parts, shape, op, packing)
 
 
+def test_short_columns_of_a_format_without_them():
+    """ell has 8-bit columns, whose padding is 255; hyb, which contains one, has not."""
+    format, parts, *rest = state_of(ours("banded 65", "hyb"))
+    short = parts["ell_indices"].astype(np.uint8)
+    refuse_state(format, parts | {"ell_indices": short}, *rest, words=("ell_indices is uint8, expected int32",))
+
+
 @FORMATS
 def test_pickles_with_damaged_structure(format):
     A = ours("random diagonals 127", format)  # every part of which holds something

@@ -21,8 +21,9 @@ def from_parts(format: Any, parts: dict[str, np.ndarray], shape: tuple[int, int]
     """Build from the dict that `parts` of another matrix returned, as NumPy arrays; `packing` as in its pickle."""
     if any(packing):
         raise ValueError(f"{format.who}: packing {packing}: only diagonals can be packed")
-    structure = [(name, in_c_order(parts[name], None, format.who, name, copy=True)) for name in format.names(parts)]
-    values = in_c_order(parts["values"], None, format.who)
+    given = {name: np.asarray(parts[name]) for name in ("values", *format.names(parts))}
+    values = in_c_order(given.pop("values"), None, format.who)
+    structure = [(name, in_c_order(part, None, format.who, name, copy=True)) for name, part in given.items()]
     return SparseArray._wrap(format.from_component_arrays(CPU, shape, values, structure))
 
 

@@ -109,7 +109,7 @@ class FromDiagonals(Format):
         if len(packing) > len(Packing._fields) or options.period == "auto":
             raise ValueError(f"{who}: packing {packing}, expected (symmetry, period)")
         labels = integer_labels(parts[self.labels], self.who, self.labels)
-        values = in_c_order(parts["values"], None, who)
+        values = in_c_order(np.asarray(parts["values"]), None, who)
         return SparseArray._wrap(CPU.core.diagonal_matrix(self.name, *shape, labels, values, "", 0, *options.codes()))
 
     def from_pair(

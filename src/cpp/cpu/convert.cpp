@@ -35,23 +35,35 @@ struct MoveChunks {
   int64 count() const { return static_cast<int64>(all.size()); }
 };
 
+// Calls f(from, to, count) for consecutive elements of a chunk that are contiguous in the source and in the target: the
+// positions of the first of them, and their number. Together they are all elements, in order.
+template <class F>
+void for_each_run(const MoveChunk& chunk, const F& f) {
+  const Elements &from = chunk.move->from, &to = chunk.move->to;
+  const auto passed = [&](const Elements& e) { return e.period > 0 ? (e.phase + chunk.first) % e.period : 0; };
+  int64 of_from = passed(from), of_to = passed(to), t = chunk.first;  // elements of the period that are passed
+  while (t < chunk.last) {
+    int64 count = chunk.last - t;
+    if (from.period > 0) count = std::min(count, from.period - of_from);
+    if (to.period > 0) count = std::min(count, to.period - of_to);
+    f(from.start + (from.period > 0 ? of_from : t), to.start + (to.period > 0 ? of_to : t), count);
+    t += count;
+    if ((of_from += count) == from.period) of_from = 0;
+    if ((of_to += count) == to.period) of_to = 0;
+  }
+}
+
 template <class S, class T>
 void move_values(const MoveChunks& move_chunks, const S* in, T* out, Scalar alpha, bool accumulate) {
   const Factor<T> scale(alpha);
   parallel_for(move_chunks.count(), move_chunks.elements, [&](int64 task) {
-    const auto [move, first, last] = move_chunks.all[task];
-    const auto each = [&, move = move, first = first, last = last](auto from, auto to) {
-      for (int64 t = first; t < last; ++t) {
-        const T value = scale * convert<T>(conjugate_if(move->conjugated, in[from(t)]));
-        out[to(t)] = accumulate ? out[to(t)] + value : value;
+    const MoveChunk& chunk = move_chunks.all[task];
+    for_each_run(chunk, [&, conjugated = chunk.move->conjugated](int64 from, int64 to, int64 count) {
+      for (int64 i = 0; i < count; ++i) {
+        const T value = scale * convert<T>(conjugate_if(conjugated, in[from + i]));
+        out[to + i] = accumulate ? out[to + i] + value : value;
       }
-    };
-    const Elements &from = move->from, &to = move->to;
-    if (from.period == 0 && to.period == 0) {
-      each([start = from.start](int64 t) { return start + t; }, [start = to.start](int64 t) { return start + t; });
-    } else {
-      each([&](int64 t) { return from.at(t); }, [&](int64 t) { return to.at(t); });
-    }
+    });
   });
 }
 
@@ -80,13 +92,16 @@ std::optional<int64> differing_diagonal(const Matrix& packed, const Matrix& full
   with_value_type(full.dtype, [&]<class T>(T) {
     const T *in = packed.values.as<T>(), *expected = full.values.as<T>();
     parallel_for(move_chunks.count(), move_chunks.elements, [&](int64 task) {
-      const auto [move, first, last] = move_chunks.all[task];
-      const bool real = hermitian && move->offset == 0;
-      for (int64 t = first; t < last; ++t) {
-        const T v = expected[move->to.at(t)];
-        const T u = conjugate_if(move->conjugated, in[move->from.at(t)]);
-        if (!same(u, v) || (real && !same(v, conjugate_if(true, v)))) differs[task] = 1;
-      }
+      const MoveChunk& chunk = move_chunks.all[task];
+      const bool conjugated = chunk.move->conjugated, real = hermitian && chunk.move->offset == 0;
+      for_each_run(chunk, [&](int64 from, int64 to, int64 count) {
+        bool found = false;
+        for (int64 i = 0; i < count; ++i) {
+          const T v = expected[to + i];
+          found |= !same(conjugate_if(conjugated, in[from + i]), v) || (real && !same(v, conjugate_if(true, v)));
+        }
+        if (found) differs[task] = 1;
+      });
     });
   });
   for (std::size_t p = 0; p < move_chunks.all.size(); ++p) {
@@ -110,19 +125,40 @@ void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
       return index < 0 ? kNotStored : start(layout.spans[index]);
     });
   }
-  std::vector<int64> base(csr.rows + csr.cols, kNotStored);
-  for (const Span& s : layout.spans) base[s.offset + csr.rows - 1] = start(s);
-  f([&](int64 offset) { return base[offset + csr.rows - 1]; });
+  const bool any = !layout.spans.empty();
+  const int64 low = any ? layout.spans.front().offset : 0, high = any ? layout.spans.back().offset : -1;
+  std::vector<int64> starts(high - low + 1, kNotStored);  // of all offsets from the lowest to the highest
+  for (const Span& s : layout.spans) starts[s.offset - low] = start(s);
+  f([&](int64 offset) { return offset < low || offset > high ? kNotStored : starts[offset - low]; });
+}
+
+// The number of rows from row i on, up to `last`, that have entries on the same diagonals as row i.
+template <class T>
+int64 rows_alike(const Csr<T>& a, int64 i, int64 last) {
+  const int64 count = a.indptr[i + 1] - a.indptr[i];
+  int64 j = i + 1;
+  for (; j < last && a.indptr[j + 1] - a.indptr[j] == count; ++j) {
+    const std::int32_t *const here = a.indices + a.indptr[j], *const before = here - count;
+    int64 e = 0;
+    while (e < count && here[e] == before[e] + 1) ++e;
+    if (e < count) break;
+  }
+  return j - i;
 }
 
 // values[first(offset) + i] = A[i, i + offset] for every entry on a stored diagonal.
 template <class T, class F>
 void scatter_rows(const Csr<T>& a, T* values, const F& first) {
+  constexpr int64 kEntries = 2048;  // that are written diagonal by diagonal, while they are in the cache
   parallel_for((a.rows + kRows - 1) / kRows, a.indptr[a.rows], [&](int64 task) {
-    for (int64 i = task * kRows; i < std::min(a.rows, (task + 1) * kRows); ++i) {
-      for (int64 e = a.indptr[i]; e < a.indptr[i + 1]; ++e) {
+    const int64 end = std::min(a.rows, (task + 1) * kRows);
+    for (int64 i = task * kRows, rows = 0; i < end; i += rows) {
+      const int64 begin = a.indptr[i], count = a.indptr[i + 1] - begin;
+      rows = rows_alike(a, i, std::min(end, i + std::max<int64>(1, kEntries / std::max<int64>(count, 1))));
+      for (int64 e = begin; e < begin + count; ++e) {
         const int64 row_0 = first(a.indices[e] - i);
-        if (row_0 != kNotStored) values[row_0 + i] = a.values[e];
+        if (row_0 == kNotStored) continue;
+        for (int64 r = 0; r < rows; ++r) values[row_0 + i + r] = a.values[e + r * count];
       }
     }
   });

@@ -129,32 +129,44 @@ void with_starts(const Matrix& csr, const Layout& layout, const F& f) {
   const int64 low = any ? layout.spans.front().offset : 0, high = any ? layout.spans.back().offset : -1;
   std::vector<int64> starts(high - low + 1, kNotStored);  // of all offsets from the lowest to the highest
   for (const Span& s : layout.spans) starts[s.offset - low] = start(s);
-  f([&](int64 offset) { return offset < low || offset > high ? kNotStored : starts[offset - low]; });
+  f([table = starts.data(), low, size = starts.size()](int64 offset) {
+    const auto k = static_cast<std::size_t>(offset - low);
+    return k < size ? table[k] : kNotStored;
+  });
 }
 
-// The number of rows from row i on, up to `last`, that have entries on the same diagonals as row i.
+// Whether row j has entries on the same diagonals as row j - 1, which has `count` entries.
 template <class T>
-int64 rows_alike(const Csr<T>& a, int64 i, int64 last) {
-  const int64 count = a.indptr[i + 1] - a.indptr[i];
-  int64 j = i + 1;
-  for (; j < last && a.indptr[j + 1] - a.indptr[j] == count; ++j) {
-    const std::int32_t *const here = a.indices + a.indptr[j], *const before = here - count;
-    int64 e = 0;
-    while (e < count && here[e] == before[e] + 1) ++e;
-    if (e < count) break;
-  }
-  return j - i;
+bool same_diagonals(const Csr<T>& a, int64 j, int64 count) {
+  if (a.indptr[j + 1] - a.indptr[j] != count) return false;
+  const std::int32_t *const here = a.indices + a.indptr[j], *const before = here - count;
+  if (here[0] != before[0] + 1 || here[count - 1] != before[count - 1] + 1) return false;  // mostly settles it
+  std::int32_t differ = 0;
+  for (int64 e = 0; e < count; ++e) differ |= here[e] - before[e] - 1;
+  return differ == 0;
 }
 
 // values[first(offset) + i] = A[i, i + offset] for every entry on a stored diagonal.
 template <class T, class F>
 void scatter_rows(const Csr<T>& a, T* values, const F& first) {
-  constexpr int64 kEntries = 2048;  // that are written diagonal by diagonal, while they are in the cache
+  constexpr int64 kFew = 16, kTogether = 128;  // entries of a row, and rows, that are written diagonal by diagonal
+  constexpr int64 kAlone = 64;                 // rows that differ from the next one, after which none are compared
   parallel_for((a.rows + kRows - 1) / kRows, a.indptr[a.rows], [&](int64 task) {
     const int64 end = std::min(a.rows, (task + 1) * kRows);
-    for (int64 i = task * kRows, rows = 0; i < end; i += rows) {
-      const int64 begin = a.indptr[i], count = a.indptr[i + 1] - begin;
-      rows = rows_alike(a, i, std::min(end, i + std::max<int64>(1, kEntries / std::max<int64>(count, 1))));
+    for (int64 i = task * kRows, rows = 1, alone = 0; i < end; i += rows) {
+      const int64 begin = a.indptr[i], count = a.indptr[i + 1] - begin, most = std::min(end - i, kTogether);
+      rows = 1;
+      if (0 < count && count <= kFew && alone < kAlone) {
+        while (rows < most && same_diagonals(a, i + rows, count)) ++rows;
+      }
+      if (rows == 1) {
+        ++alone;
+        for (int64 e = begin; e < begin + count; ++e) {
+          const int64 row_0 = first(a.indices[e] - i);
+          if (row_0 != kNotStored) values[row_0 + i] = a.values[e];
+        }
+        continue;
+      }
       for (int64 e = begin; e < begin + count; ++e) {
         const int64 row_0 = first(a.indices[e] - i);
         if (row_0 == kNotStored) continue;

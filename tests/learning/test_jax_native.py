@@ -75,7 +75,7 @@ def in_xla(monkeypatch):
     """Return a function after which functions are compiled again, to operations of XLA."""
 
     def switch():
-        monkeypatch.setattr(jax_native, "_is_registered", lambda platform: False)
+        monkeypatch.setattr(jax_native, "is_registered", lambda platform: False)
         jax.clear_caches()
 
     return switch
@@ -119,10 +119,11 @@ def test_gradients_in_xla(name, in_xla):
 
 
 def test_where_kernels_pay(monkeypatch):
-    """On a CPU everywhere, on a GPU for one matrix and much data."""
+    """On a CPU except for small matrices, on a GPU for one matrix and much data."""
     monkeypatch.undo()
     band = terms.product(tuple(range(-5, 6)), (10**6, 10**6))
-    assert jax_native._pays("cpu", terms.product((0,), (3, 3)), 1, 1, 4)
+    assert jax_native._pays("cpu", terms.product((-1, 0, 1), (2000, 2000)), 1000, 1000, 4)
+    assert not jax_native._pays("cpu", terms.product((-1, 0, 1), (1000, 1000)), 1000, 1000, 8)
     assert jax_native._pays("cuda", band, 1, 1, 8) and not jax_native._pays("cuda", band, 1, 1, 4)
     assert jax_native._pays("cuda", band, 1, 4, 4) and not jax_native._pays("cuda", band, 2, 2, 8)
 
@@ -131,6 +132,43 @@ def test_blocks_are_not_copied():
     A, X = Diagonals(*operands((3, 5)), OFFSETS, SHAPE), jnp.ones((9, 4))
     text = jax.jit(lambda A, X: A @ X).lower(A, X).compile().as_text()
     assert PRODUCT in text and "transpose(" not in text and "copy(" not in text
+
+
+def test_without_jit():
+    A, x = Diagonals(*operands((3, 5)), OFFSETS, SHAPE), jnp.ones(9)
+    with jax.disable_jit():
+        assert np.array_equal(A @ x, jax.jit(lambda A, x: A @ x)(A, x))
+
+
+def test_a_version_of_jax_that_refuses_the_kernels(monkeypatch):
+    def refuse(*arguments, **options):
+        raise RuntimeError("unsupported version")
+
+    monkeypatch.setattr(jax.ffi, "register_ffi_target", refuse)
+    with pytest.warns(UserWarning, match="cannot call kernels of diagsparse: unsupported version"):
+        assert not jax_native.is_registered.__wrapped__("cpu")
+
+
+def test_a_compiled_program_runs_in_a_new_process(tmp_path):
+    """It imports the module, which registers the kernels of the CPU."""
+    code = """
+        import os, pickle, sys, warnings
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        warnings.simplefilter("ignore")
+        import jax, numpy as np, diagsparse.jax
+        from jax.experimental import serialize_executable as programs
+        values, x = np.ones((3, 3000), np.float32), np.ones(3000, np.float32)
+        if sys.path and {first}:
+            product = jax.jit(lambda v, x: diagsparse.jax.Diagonals(v, (-1, 0, 1), (3000, 3000)) @ x)
+            compiled = product.lower(values, x).compile()
+            assert "diagsparse_product" in compiled.as_text()
+            pickle.dump(programs.serialize(compiled), open({path!r}, "wb"))
+        else:
+            y = programs.deserialize_and_load(*pickle.load(open({path!r}, "rb")))(values, x)
+            assert np.array_equal(y, [2, *[3] * 2998, 2])
+    """
+    for first in (True, False):
+        python(code.format(first=first, path=str(tmp_path / "program")))
 
 
 def test_exported_programs_need_no_kernels():
@@ -161,14 +199,20 @@ def test_calls_from_several_threads():
         (PRODUCT, (15, 9), {"shape": None}, "no attribute shape"),
         (PRODUCT, (15, 18), {}, "x is 9 x 2 float64 and y 5 x 1"),
         (SAMPLED, (5, 18), {}, "X is 5 x 1, Y is 9 x 2"),
+        (PRODUCT, (15,), {}, "1 operands and 1 results, expected 2 and 1"),
+        (PRODUCT, (15, 9), {"offsets": []}, "15 elements, expected rows of 0"),
+        (PRODUCT, (15, 9), {"shape": [5]}, "a shape of 1 numbers"),
+        (PRODUCT, (30, 18), {"dtype": np.float32}, "float64, float64 and float32, expected the same type"),
+        (SAMPLED, (10, 18), {"dtype": np.float32}, "float64, float64 and float32, expected the same type"),
+        (PRODUCT, (15, 9), {"dtype": np.int32}, "expected floats or complex numbers"),
     ],
 )
 def test_calls_that_do_not_fit(name, sizes, change, expected):
     """Whoever calls a kernel with other sizes gets an error, not another element of memory."""
-    jax_native._is_registered("cpu" if jax.default_backend() == "cpu" else "cuda")
+    jax_native.is_registered("cpu" if jax.default_backend() == "cpu" else "cuda")
     given = {"shape": SHAPE, "offsets": OFFSETS, "by_columns": [0], "transposed": [0]} | change
+    result = jax.ShapeDtypeStruct((15,) if name == SAMPLED else (5,), given.pop("dtype", np.float64))
     attributes = {key: np.array(value, np.int64) for key, value in given.items() if value is not None}
-    result = jax.ShapeDtypeStruct((15,) if name == SAMPLED else (5,), np.float64)
     call = jax.jit(lambda *arrays: jax.ffi.ffi_call(name, result)(*arrays, **attributes))
     with pytest.raises(Exception, match=expected):
         call(*(jnp.ones(size) for size in sizes)).block_until_ready()
@@ -187,7 +231,9 @@ def test_several_devices():
         def squares(A, X):
             return jax.vmap(lambda x: A @ x)(X) ** 2
 
-        A, X = Diagonals(np.ones((3, 8), "float32"), (-1, 0, 1), (8, 8)), jnp.arange(32, dtype="float32").reshape(4, 8)
+        n = 2000  # enough for kernels
+        A = Diagonals(np.ones((3, n), "float32"), (-1, 0, 1), (n, n))
+        X = (jnp.arange(4.0 * n) % 5).reshape(4, n)
         mesh = Mesh(np.array(jax.devices()), ("i",))
         parts = jax.device_put(X, NamedSharding(mesh, P("i")))
         result = jax.jit(squares)(A, parts)

@@ -70,6 +70,10 @@ def test_arrays_whose_elements_share_memory_are_refused():
     no_room(lambda: ds.csr_array((many(np.float32(1)), [0], [0, 1]), shape=(1, 1), dtype="complex64"))
     no_room(lambda: ds.hm_array((many(1.0), [0]), shape=(3, 3), copy=True))
     no_room(lambda: ds.dia_array((np.ones((1, 3)), many(0)), shape=(3, 3)))
+    X = np.broadcast_to(1.0, (20, 2**38))
+    for Y in (X, np.broadcast_to(np.float32(1), X.shape)):
+        no_room(lambda: ds.sampled_product(B, X, Y))
+        no_room(lambda: ds.sampled_product(B, Y, X))
     """
     )
 

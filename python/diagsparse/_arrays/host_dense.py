@@ -47,7 +47,8 @@ def _axis(a: np.ndarray) -> int:
 
 
 def gather(a: np.ndarray, axis: int) -> np.ndarray:
-    """Return a copy that is contiguous along `axis`."""
+    """Return a copy that is contiguous along `axis`; raise MemoryError before, if it does not fit."""
+    memory.require_free(a.nbytes, "a copy of an array that is not contiguous")
     return np.array(a, order="C" if axis else "F")
 
 

@@ -21,6 +21,8 @@ from .format import Format
 from .from_arrays import values_of
 from .packing import UNPACKED, Packing, pack, packing_of
 
+_BYTES_OF_AN_INTEGER = 40  # in a list: the number, and the pointer to it
+
 
 def integer_labels(labels: Any, who: str, what: str) -> list[int]:
     """Return offsets (or row indices) as a list of ints; raise TypeError or ValueError if they are invalid."""
@@ -29,7 +31,7 @@ def integer_labels(labels: Any, who: str, what: str) -> list[int]:
         return []
     if given.ndim != 1:
         raise ValueError(f"{who}: {what} has shape {given.shape}, expected a list of integers")
-    memory.require_free(given.size * 40, f"{who}: a list of {what}")
+    memory.require_free(given.size * _BYTES_OF_AN_INTEGER, f"{who}: a list of {what}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         raise ValueError(f"{who}: {what} {given.tolist()[:8]} holds values that are not finite")
     if given.dtype.kind not in "iu":

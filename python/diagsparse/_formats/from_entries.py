@@ -103,7 +103,7 @@ class FromEntries(Format):
         who, indices = self.who, self.index_pair(arg)
         if (values := as_numpy(arg[0], who)).ndim != 1:
             raise ValueError(f"{who}: values has shape {values.shape}, expected one dimension")
-        indices = [in_c_order(as_numpy(index, who), None, who, "indices") for index in indices]
+        indices = [in_c_order(as_numpy(index, who), None, who, "an index array") for index in indices]
         for array in indices:
             if array.dtype.kind not in "iu" and array.size:
                 raise TypeError(f"{who}: indices are of type {array.dtype}, expected integers")

@@ -50,12 +50,11 @@ class Diagonals(AnyDiagonals):
 
     Notes
     -----
-    ``A @ x``, ``x @ A`` and their gradients call kernels of diagsparse on CPUs and on NVIDIA GPUs; a product reads each
-    value once. On other devices, in float16 and bfloat16, in exported programs, and where XLA divides arrays among
-    several devices, they are sums of products of slices, as ``A @ B`` always is. XLA fuses them into one loop. For more
-    than 64 pairs of slices, the sum is a loop over groups of 16 diagonals, so that the time to compile does not grow
-    with their number. The gradient with respect to the values costs as much as a product and writes as many bytes as A
-    has.
+    ``A @ x``, ``x @ A`` and their gradients are sums of products of slices, as ``A @ B`` is. XLA fuses them into one
+    loop. For more than 64 pairs of slices, the sum is a loop over groups of 16 diagonals, so that the time to compile
+    does not grow with their number. On CPUs and NVIDIA GPUs, products that are large enough call kernels of diagsparse
+    instead. A product reads each value once. The gradient with respect to the values costs as much as a product and
+    writes as many bytes as A has.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from math import prod
 
@@ -13,15 +14,16 @@ from .._backends.backend import CPU, cuda_available, gpu
 from .._backends.types import VALUE_TYPES
 from .terms import Terms
 
-_LARGE = (
-    1 << 26
-)  # bytes of values and vectors from which a GPU needs more time for XLA's operations, measured on an H200
+# From these sizes on, kernels take less time than XLA's operations, which need no call: from this number of values of
+# each matrix on, measured on two cores, and this number of bytes of values and vectors, on an H200.
+_VALUES_ON_A_CPU = 1 << 12
+_BYTES_ON_A_GPU = 1 << 26
 
 
-def evaluate(
+def called(
     platform: str, terms: Terms, u: jax.Array, v: jax.Array, summed: tuple[bool, ...], by_columns: bool
 ) -> jax.Array | None:
-    """Return the result of a list of terms, or None if no kernel computes it.
+    """Return the result of a list of terms by a kernel, or None if no kernel computes it or should be used.
 
     Parameters
     ----------
@@ -31,19 +33,25 @@ def evaluate(
         As in `jax_terms.evaluate`.
     """
     batch = jnp.broadcast_shapes(u.shape[:-2], v.shape[:-2])
-    count, sums = prod(batch), {one for one, extent in zip(summed, batch, strict=True) if extent > 1}
-    of_one_matrix, sums_all = terms.order[0] == 1, sums == {True}
+    count = prod(batch)
     if terms.kind != "product" or 0 in (*terms.shape, len(terms.a), count) or u.dtype not in VALUE_TYPES:
         return None
-    if len(sums) > 1 or (sums_all and not of_one_matrix) or {prod(a.shape[:-2]) for a in (u, v)} - {1, count}:
+    if {prod(a.shape[:-2]) for a in (u, v)} - {1, count}:
+        return None
+    is_sampled = terms.order[0] == 1  # the result is the values of matrices
+    sums = [one for one, extent in zip(summed, batch, strict=True) if extent > 1]
+    if any(sums) and not (all(sums) and is_sampled):
         return None
     operands = {i: a.reshape(-1, *a.shape[-2:]) for i, a in zip(terms.order[1:], (u, v), strict=True)}
-    matrices = len(operands[1]) if 1 in operands else 1 if sums_all else count
-    if not (_pays(platform, terms, matrices, count, u.dtype.itemsize) and _is_registered(platform)):
+    if is_sampled:
+        matrices = 1 if any(sums) else count
+    else:
+        matrices = len(operands[1])
+    if not (_pays(platform, terms, matrices, count, u.dtype.itemsize) and is_registered(platform)):
         return None
     by_columns = by_columns and len(batch) == 1 and count > 1
-    if of_one_matrix:
-        result = _sampled_product(terms, operands[0], operands[2], sums_all, by_columns)
+    if is_sampled:
+        result = _sampled_product(terms, operands[0], operands[2], any(sums), by_columns)
     else:
         result = _product(terms, operands[1], operands[2 - terms.order[0]], by_columns)
     return result.reshape(
@@ -52,9 +60,11 @@ def evaluate(
 
 
 def _pays(platform: str, terms: Terms, matrices: int, vectors: int, itemsize: int) -> bool:
-    """Whether kernels should take less time than XLA's operations, which on a GPU start sooner than a call."""
-    elements = len(terms.a) * terms.shape[0] + vectors * sum(terms.shape)
-    return platform == "cpu" or (matrices == 1 and elements * itemsize >= _LARGE)
+    """Whether kernels should take less time than XLA's operations."""
+    values = len(terms.a) * terms.shape[0]
+    if platform == "cpu":
+        return values >= _VALUES_ON_A_CPU
+    return matrices == 1 and (values + vectors * sum(terms.shape)) * itemsize >= _BYTES_ON_A_GPU
 
 
 def _product(terms: Terms, values: jax.Array, x: jax.Array, by_columns: bool) -> jax.Array:
@@ -93,11 +103,15 @@ def _integers(*numbers: int) -> np.ndarray:
 
 
 @cache
-def _is_registered(platform: str) -> bool:
+def is_registered(platform: str) -> bool:
     """Whether XLA can call the kernels of a device; registers them in the first call."""
     if platform == "cuda" and not cuda_available():
         return False
     backend = CPU if platform == "cpu" else gpu(0)
-    for name, handler in backend.core.xla_handlers.items():
-        jax.ffi.register_ffi_target(name, handler, platform={"cpu": "cpu", "cuda": "CUDA"}[platform])
+    try:
+        for name, handler in backend.core.xla_handlers.items():
+            jax.ffi.register_ffi_target(name, handler, platform={"cpu": "cpu", "cuda": "CUDA"}[platform])
+    except Exception as error:  # of a version of XLA that no longer supports the interface
+        warnings.warn(f"diagsparse.jax: JAX {jax.__version__} cannot call kernels of diagsparse: {error}", stacklevel=2)
+        return False
     return True

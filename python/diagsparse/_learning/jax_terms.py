@@ -200,7 +200,7 @@ def _lowering(platform: str | None) -> Any:
     stored = _copied if platform == "cpu" else lax.optimization_barrier
 
     def compute(u: jax.Array, v: jax.Array, *, by_columns: bool, native: bool, **rest: Any) -> jax.Array:
-        found = jax_native.evaluate(platform, u=u, v=v, by_columns=by_columns, **rest) if native and platform else None
+        found = jax_native.called(platform, u=u, v=v, by_columns=by_columns, **rest) if native and platform else None
         return _computed(stored, u, v, **rest) if found is None else found
 
     lowered = mlir.lower_fun(compute, multiple_results=False)
@@ -225,10 +225,15 @@ for _platform in (None, "cpu", "cuda"):
     mlir.register_lowering(_primitive, _lowering(_platform), platform=_platform)
 
 
-@_primitive.def_impl
 @partial(jax.jit, static_argnames=("terms", "summed", "by_columns"))
-def _called(u: jax.Array, v: jax.Array, **static: Any) -> jax.Array:
+def _compiled(u: jax.Array, v: jax.Array, **static: Any) -> jax.Array:
     return _primitive.bind(u, v, **static)
+
+
+@_primitive.def_impl
+def _called(u: jax.Array, v: jax.Array, **static: Any) -> jax.Array:
+    with jax.disable_jit(False):
+        return _compiled(u, v, **static)
 
 
 @_primitive.def_abstract_eval

@@ -177,7 +177,10 @@ def _converted(backend: Backend, x: Any, dtype: np.dtype, name: str) -> tuple[An
     if backend is not CPU:
         return owners.as_device_array(x, dtype, backend, _WHO, name), device_dense.has_unit_stride
     owners.refuse_gpu_array(x, CPU, _WHO, name)
-    return host_dense.as_numpy(x, _WHO).astype(dtype, copy=False), host_dense.has_unit_stride
+    array = host_dense.as_numpy(x, _WHO)
+    if array.dtype != dtype:
+        memory.require_free(array.size * dtype.itemsize, f"{_WHO}: a copy of {name}")
+    return array.astype(dtype, copy=False), host_dense.has_unit_stride
 
 
 # ---- batches ------------------------------------------------------------------------------------------------------
@@ -209,7 +212,7 @@ def _rows(batch: Any, x: Any, dtype: np.dtype, name: str) -> Any:
     backend, count = batch._backend, batch.count
     array, unit = _converted(backend, x, dtype, name)
     if not unit(array, array.ndim - 1):
-        array = np.array(array, order="C") if backend is CPU else device_dense.gather(backend.core, array, 1)
+        array = host_dense.gather(array, 1) if backend is CPU else device_dense.gather(backend.core, array, 1)
     if array.ndim == 1:
         length, step = len(array), array.itemsize
         shape, strides = ((length, count), (step, 0)) if batch._interleaved else ((count, length), (0, step))

@@ -1,13 +1,15 @@
-// Products of diagonals for programs that XLA compiles: functions that it calls with the memory of its buffers, without
-// Python (jax.ffi). Their interface is that of the oldest supported version of JAX, which newer ones keep.
+// Products of diagonals for programs that XLA compiles: functions that it calls with the memory of its buffers, from
+// threads that do not hold Python's lock (jax.ffi). Their interface is that of the oldest supported version of JAX; XLA
+// supports old ones for at least a year.
 //
 //     product           values of A, x  ->  y = op(A) x
 //     sampled_product   X, Y            ->  values of a matrix, core/sampled.hpp
 //
 // Values have the shape (members, D, m), or (1, D, m) for one matrix, and vectors the shape (members, 1, n); a single
-// one stands for all members.
+// one stands for all members. With the attribute by_columns, vectors are the columns of blocks of shape (n, members).
 #include <xla/ffi/api/c_api.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -34,7 +36,9 @@ DType dtype_from(XLA_FFI_DataType type) {
     case XLA_FFI_DataType_F64: return DType::f64;
     case XLA_FFI_DataType_C64: return DType::c64;
     case XLA_FFI_DataType_C128: return DType::c128;
-    default: throw std::invalid_argument("a buffer of XLA's type " + std::to_string(type) + ", expected floats");
+    default:
+      throw std::invalid_argument("a buffer of XLA's type " + std::to_string(type) +
+                                  ", expected floats or complex numbers");
   }
 }
 
@@ -55,21 +59,21 @@ std::vector<int64> attribute(const XLA_FFI_CallFrame& call, std::string_view nam
   throw std::invalid_argument("no attribute " + std::string(name) + " of integers");
 }
 
-// The buffers of a call, as rows of a given length.
+// A buffer, as rows of a given length.
 struct Rows {
   Rows(const void* buffer, int64 of_length) : length(of_length) {
     const auto& b = *static_cast<const XLA_FFI_Buffer*>(buffer);
     data = b.data;
     dtype = dtype_from(b.dtype);
     const int64 size = elements_of(b);
-    count = size / length;
+    count = length > 0 ? size / length : 0;
     if (count < 1 || count * length != size) {
       throw std::invalid_argument("a buffer of " + std::to_string(size) + " elements, expected rows of " +
                                   std::to_string(length));
     }
   }
 
-  // As the columns of a block; `by_columns` says that those elements are adjacent that belong to different rows.
+  // As the columns of a block. With `by_columns`, the block is in C order: element i of all columns is stored together.
   Dense columns(bool by_columns) const {
     const bool adjacent = by_columns && count > 1;
     return {data, dtype, length, count, adjacent ? count : 1, adjacent ? 1 : length};
@@ -100,16 +104,31 @@ void* stream_of(const XLA_FFI_CallFrame& call) {
 // ---- Structures ----------------------------------------------------------------------------------------------------
 // The structure of a matrix, which is the same object in later calls, because kernels cache what they need with it.
 LayoutPtr structure_of(int device, const std::vector<int64>& shape, std::vector<int64> offsets) {
+  struct Known {
+    LayoutPtr structure;
+    int64 used;  // when it was last used
+  };
   using Key = std::tuple<int, std::vector<int64>, std::vector<int64>>;
   constexpr std::size_t kMost = 256;
   static std::mutex mutex;
-  static auto& known = *new std::map<Key, LayoutPtr>;  // never destroyed: CUDA may end before this module does
+  static auto& known = *new std::map<Key, Known>;  // never destroyed: CUDA may end before this module does
+  static int64 now = 0;
+  LayoutPtr dropped;  // destroyed after the lock is released
   const std::lock_guard<std::mutex> lock(mutex);
   Key key{device, shape, std::move(offsets)};
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  if (known.size() == kMost) known.clear();
-  auto made = std::make_shared<const Layout>(diagonal_format("dia").place(shape.at(0), shape.at(1), std::get<2>(key)));
-  return known.emplace(std::move(key), std::move(made)).first->second;
+  if (const auto found = known.find(key); found != known.end()) {
+    found->second.used = ++now;
+    return found->second.structure;
+  }
+  if (known.size() == kMost) {
+    const auto oldest = std::min_element(known.begin(), known.end(),
+                                         [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
+    dropped = std::move(oldest->second.structure);
+    known.erase(oldest);
+  }
+  if (shape.size() != 2) throw std::invalid_argument("a shape of " + std::to_string(shape.size()) + " numbers");
+  auto made = std::make_shared<const Layout>(diagonal_format("dia").place(shape[0], shape[1], std::get<2>(key)));
+  return known.emplace(std::move(key), Known{std::move(made), ++now}).first->second.structure;
 }
 
 // One matrix, or several, on the memory of a buffer.
@@ -122,23 +141,29 @@ Matrix matrix_on(const LayoutPtr& structure, const Rows& values, int device) {
 }
 
 // ---- Products ------------------------------------------------------------------------------------------------------
+void require_same_types(const Rows& a, const Rows& b, const Rows& c) {
+  if (a.dtype == b.dtype && a.dtype == c.dtype) return;
+  throw std::invalid_argument(std::string("buffers of ") + dtype_name(a.dtype) + ", " + dtype_name(b.dtype) + " and " +
+                              dtype_name(c.dtype) + ", expected the same type");
+}
+
 void product(const XLA_FFI_CallFrame& call, const LayoutPtr& structure, int device) {
   const Op op{.transposed = attribute(call, "transposed").at(0) != 0};
   const bool by_columns = attribute(call, "by_columns").at(0) != 0;
   const int64 m = structure->rows, n = structure->cols;
-  const Matrix a = matrix_on(structure, Rows(call.args.args[0], structure->values_shape.size()), device);
+  const Rows values(call.args.args[0], structure->values_shape.size());
   const Rows x(call.args.args[1], op.transposed ? m : n), y(call.rets.rets[0], op.transposed ? n : m);
-  if (a.values.size() == structure->values_shape.size()) {
-    return matvec(a, op, 1.0, x.columns(by_columns), 0.0, y.columns(by_columns), "");
-  }
-  const int64 members = a.values.shape.rows;
-  batch_matvec(a, op, 1.0, x.each(members), 0.0, y.each(members, true), 1);
+  require_same_types(values, x, y);
+  const Matrix a = matrix_on(structure, values, device);
+  if (values.count == 1) return matvec(a, op, 1.0, x.columns(by_columns), 0.0, y.columns(by_columns), "");
+  batch_matvec(a, op, 1.0, x.each(values.count), 0.0, y.each(values.count, true), 1);
 }
 
 void product_sampled(const XLA_FFI_CallFrame& call, const LayoutPtr& structure, int device) {
   const bool by_columns = attribute(call, "by_columns").at(0) != 0;
   const Rows x(call.args.args[0], structure->rows), y(call.args.args[1], structure->cols);
   const Rows values(call.rets.rets[0], structure->values_shape.size());
+  require_same_types(x, y, values);
   Matrix c = matrix_on(structure, values, device);
   clear_unwritten(c);
   if (values.count == 1) return sampled_product(x.columns(by_columns), y.columns(by_columns), c);
@@ -168,6 +193,10 @@ XLA_FFI_Error* called(XLA_FFI_CallFrame* frame) {
   const XLA_FFI_CallFrame& call = *frame;
   if (has_answered(call)) return nullptr;
   try {
+    if (call.args.size != 2 || call.rets.size != 1) {
+      throw std::invalid_argument(std::to_string(call.args.size) + " operands and " + std::to_string(call.rets.size) +
+                                  " results, expected 2 and 1");
+    }
     const auto& result = *static_cast<const XLA_FFI_Buffer*>(call.rets.rets[0]);
     use_huge_pages(result.data, elements_of(result) * item_size(dtype_from(result.dtype)));
     run_in_stream(stream_of(call), [&](int device) {

@@ -15,8 +15,8 @@ int current_device();                  // index of the device on which allocate(
 
 // Uninitialised memory on the device.
 std::shared_ptr<void> allocate(int64 bytes);
-// Before the first write to host memory of another library: requests huge pages, which take less time to get than many
-// small ones. Has no effect on a GPU.
+// Before host memory of another library is written, perhaps for the first time: requests huge pages, which take less
+// time to get than many small ones. Has no effect on a GPU.
 void use_huge_pages(void* data, int64 bytes);
 
 // Bytes [first, last) of an array.

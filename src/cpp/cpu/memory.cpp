@@ -2,6 +2,7 @@
 // next result of the same size: getting new pages from the system takes several times as long as writing them.
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,10 +19,9 @@ namespace diagsparse {
 
 namespace {
 
-constexpr int64 kSmall = 1 << 17;  // smaller blocks are freed by the C library
-constexpr int64 kStep = 1 << 14;   // granularity of larger blocks
-constexpr int64 kPage = 1 << 21;   // size of a huge page
-constexpr std::uintptr_t kSmallPage = 4096;
+constexpr int64 kSmall = 1 << 17;          // smaller blocks are freed by the C library
+constexpr int64 kStep = 1 << 14;           // granularity of larger blocks
+constexpr int64 kPage = 1 << 21;           // size of a huge page
 constexpr int64 kLarge = 2 * kPage;        // blocks of at least this size have their own pages
 constexpr int64 kLine = 64;                // size of a cache line
 constexpr int64 kMaxCached = 256ll << 20;  // maximum size of cached blocks in bytes
@@ -133,7 +133,8 @@ std::shared_ptr<void> allocate(int64 bytes) {
 void use_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] int64 bytes) {
 #ifdef MADV_HUGEPAGE
   if (bytes < kLarge) return;
-  const auto address = reinterpret_cast<std::uintptr_t>(data), first = (address + kSmallPage - 1) & -kSmallPage;
+  static const auto small_page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto address = reinterpret_cast<std::uintptr_t>(data), first = (address + small_page - 1) & -small_page;
   madvise(reinterpret_cast<void*>(first), bytes - (first - address), MADV_HUGEPAGE);
 #endif
 }

@@ -155,7 +155,7 @@ Fault fault_in_padding(const EllCsr<float>& a) {
   for (int64 i = 0; i < a.rows; ++i) {
     if (i % kPerCheckpoint == 0) checkpoint();
     for (int64 e = i * a.width + 1; e < (i + 1) * a.width; ++e) {
-      if (a.head.indices[e] >= 0 && a.head.indices[e - 1] < 0) return {Fault::order, e};
+      if (a.head.indices[e] >= 0 && a.head.indices[e - 1] == -1) return {Fault::order, e};
     }
   }
   return {};

@@ -166,7 +166,7 @@ Matrix rows_from_ellcsr(const Matrix& a);  // as csr
 // them. `at` is the position in the array of values. If `mirrored` is not -1, entries of the rest that are not allowed
 // next to the mirror images of columns below `mirrored` are outside, too.
 Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored);
-// order: in each row, padding follows all leading columns, whose order may be any.
+// order: the first leading column that stands after padding (-1) in its row. The order of the columns may be any.
 Fault fault_in_padding(const EllCsr<float>& a);
 
 }  // namespace diagsparse

@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kBlock)
 __global__ void __launch_bounds__(kBlock) check_padding(const EllCsr<float> a, Position* order) {
   const int64 e = thread_index();
   if (e >= a.rows * a.width || e % a.width == 0) return;
-  if (a.head.indices[e] >= 0 && a.head.indices[e - 1] < 0) report(order, e);
+  if (a.head.indices[e] >= 0 && a.head.indices[e - 1] == -1) report(order, e);
 }
 
 // A thread checks a row: the columns of its rest are greater than all leading ones.
@@ -239,7 +239,7 @@ Fault fault_in_ellcsr(const EllCsr<float>& a, int64 mirrored) {
 Fault fault_in_padding(const EllCsr<float>& a) {
   const FirstFaults found;
   launch("check padding", check_padding, blocks(a.rows * a.width), dim3(kBlock), a, found.order());
-  return found.fault(Fault::outside);
+  return found.fault(Fault::order);
 }
 
 }  // namespace diagsparse

@@ -14,7 +14,7 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
 from diagsparse._learning import jax_native, terms  # noqa: E402
-from diagsparse.jax import Diagonals  # noqa: E402
+from diagsparse.jax import Diagonals, from_array  # noqa: E402
 
 if jax.default_backend() == "gpu" and not ds.cuda_available():
     pytest.skip("JAX uses a GPU, for which this build has no kernels", allow_module_level=True)
@@ -123,7 +123,10 @@ def test_where_kernels_pay(monkeypatch):
     monkeypatch.undo()
     band = terms.product(tuple(range(-5, 6)), (10**6, 10**6))
     assert jax_native._pays("cpu", terms.product((-1, 0, 1), (2000, 2000)), 1000, 1000, 4)
-    assert not jax_native._pays("cpu", terms.product((-1, 0, 1), (1000, 1000)), 1000, 1000, 8)
+    small = terms.product((-1, 0, 1), (1000, 1000))
+    assert not jax_native._pays("cpu", small, 1000, 1000, 8) and not jax_native._pays("cpu", small, 1, 1000, 8)
+    gradient = small.exchanged(0, 1)
+    assert jax_native._pays("cpu", gradient, 1, 2, 8) and not jax_native._pays("cpu", gradient, 2, 2, 8)
     assert jax_native._pays("cuda", band, 1, 1, 8) and not jax_native._pays("cuda", band, 1, 1, 4)
     assert jax_native._pays("cuda", band, 1, 4, 4) and not jax_native._pays("cuda", band, 2, 2, 8)
 
@@ -132,6 +135,15 @@ def test_blocks_are_not_copied():
     A, X = Diagonals(*operands((3, 5)), OFFSETS, SHAPE), jnp.ones((9, 4))
     text = jax.jit(lambda A, X: A @ X).lower(A, X).compile().as_text()
     assert PRODUCT in text and "transpose(" not in text and "copy(" not in text
+
+
+def test_strict_promotion():
+    """No operation relies on the promotion of ranks, or of dtypes."""
+    A, x = Diagonals(*operands((3, 5)), OFFSETS, SHAPE), jnp.ones(9)
+    with jax.numpy_rank_promotion("raise"), jax.numpy_dtype_promotion("strict"):
+        assert np.array_equal(A.todense() @ x, A.T.todense().T @ x)
+        assert jax.grad(square)(A, x).shape == SHAPE and (A @ A.T).shape == (5, 5)
+        assert from_array(ds.eye(5)).offsets == (0,)
 
 
 def test_without_jit():

@@ -217,7 +217,7 @@ class AnyDiagonals(ABC):
         m, n = self.shape
         row = np.full(m + n + 1, len(self.offsets))
         row[np.array(self.offsets, int) + m] = np.arange(len(self.offsets))
-        i, j = self._integers(np.arange(m))[:, None], self._integers(np.arange(n))
+        i, j = self._integers(np.arange(m))[:, None], self._integers(np.arange(n))[None]
         return self._rows(self._integers(row)[j - i + m], i)
 
     def to_array(self, format: str = "dia") -> Any:

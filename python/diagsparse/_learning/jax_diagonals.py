@@ -146,5 +146,5 @@ def from_array(A: Any, dtype: Any = None) -> Diagonals:
     values, offsets, shape = diagonals_of(A)
     on_host = isinstance(values, np.ndarray)
     array = jnp.array(values if on_host else jax.dlpack.from_dlpack(values), dtype, copy=True)
-    column = jnp.arange(shape[0]) + jnp.array(offsets, int).reshape(-1, 1)
+    column = np.arange(shape[0])[None] + np.array(offsets, int).reshape(-1, 1)
     return Diagonals(jnp.where((column >= 0) & (column < shape[1]), array, 0), offsets, shape)

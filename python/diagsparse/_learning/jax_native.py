@@ -14,8 +14,8 @@ from .._backends.backend import CPU, cuda_available, gpu
 from .._backends.types import VALUE_TYPES
 from .terms import Terms
 
-# From these sizes on, kernels take less time than XLA's operations, which need no call: from this number of values of
-# each matrix on, measured on two cores, and this number of bytes of values and vectors, on an H200.
+# From these sizes on, kernels take less time than XLA's operations, which need no call. Measured on two cores: values
+# of each matrix, times the vectors that a gradient sums over. On an H200: bytes of values and vectors.
 _VALUES_ON_A_CPU = 1 << 12
 _BYTES_ON_A_GPU = 1 << 26
 
@@ -63,7 +63,8 @@ def _pays(platform: str, terms: Terms, matrices: int, vectors: int, itemsize: in
     """Whether kernels should take less time than XLA's operations."""
     values = len(terms.a) * terms.shape[0]
     if platform == "cpu":
-        return values >= _VALUES_ON_A_CPU
+        summed = vectors if terms.order[0] == 1 and matrices == 1 else 1  # products for each value of a matrix
+        return values * summed >= _VALUES_ON_A_CPU
     return matrices == 1 and (values + vectors * sum(terms.shape)) * itemsize >= _BYTES_ON_A_GPU
 
 

@@ -107,8 +107,10 @@ def _gathered(table: Table, u: jax.Array, v: jax.Array, multiplied: Any) -> jax.
     extent = table.shapes[0][1]
     first, shifts = table.starts[:, :1], table.starts[:, 1:] - table.starts[:, :1]
     u, v = (_slices(a, table.rows[:, i + 1], shifts[:, i], extent) for i, a in enumerate((u, v)))
-    i = lax.iota(np.int32, extent)
-    return jnp.where((i >= first) & (i < first + table.lengths[:, None]), multiplied(u, v), 0)
+    i = lax.iota(np.int32, extent)[None]
+    first, end = (np.asarray(edge, np.int32) for edge in (first, first + table.lengths[:, None]))
+    products = multiplied(u, v)
+    return jnp.where(jnp.broadcast_to((i >= first) & (i < end), products.shape), products, 0)
 
 
 def _slices(a: jax.Array, rows: np.ndarray, starts: np.ndarray, extent: int) -> jax.Array:

@@ -27,7 +27,8 @@ def in_c_order(a: np.ndarray, dtype: Any, who: str, name: str = "values", copy: 
     """
     wanted = a.dtype if dtype is None else np.dtype(dtype)
     if copy or a.dtype != wanted or not (a.flags.c_contiguous and a.flags.aligned):
-        memory.require_free(a.size * wanted.itemsize, f"{who}: a copy of {name}")
+        if (nbytes := a.size * wanted.itemsize) >= memory.SMALL:
+            memory.require_free(nbytes, f"{who}: a copy of {name}")
         return np.array(a, wanted, order="C") if copy else np.require(a, wanted, ["C", "A"])
     return a
 
@@ -48,7 +49,8 @@ def _axis(a: np.ndarray) -> int:
 
 def gather(a: np.ndarray, axis: int) -> np.ndarray:
     """Return a copy that is contiguous along `axis`; raise MemoryError before, if it does not fit."""
-    memory.require_free(a.nbytes, "a copy of an array that is not contiguous")
+    if a.nbytes >= memory.SMALL:
+        memory.require_free(a.nbytes, "a copy of an array that is not contiguous")
     return np.array(a, order="C" if axis else "F")
 
 

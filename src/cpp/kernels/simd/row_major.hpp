@@ -1,5 +1,6 @@
 // y = A x for a block x with contiguous rows (C order). For each row of y, as many columns as fit a few vectors stay in
-// registers, while one value of every diagonal is broadcast and multiplied by them.
+// registers, while one value of every diagonal is broadcast and multiplied by them. 2, 4 or 8 columns of real numbers
+// share a vector with those of the next rows.
 #pragma once
 
 #include <algorithm>
@@ -24,27 +25,88 @@ class RowMajor {
 
   // The rows [first, last) and all `cols` columns of the sum over [begin, end).
   [[gnu::always_inline]] void run(const Term* begin, const Term* end, int64 first, int64 last, int64 cols) const {
+    if constexpr (!is_complex<T> && sizeof(U) >= 4) {
+      const int64 contiguous = x_stride == cols && y_stride == cols ? cols : 0;
+      if constexpr (kReals >= 4) {
+        if (contiguous == 2) return several_rows<2>(begin, end, first, last);
+      }
+      if constexpr (kReals >= 8) {
+        if (contiguous == 4) return several_rows<4>(begin, end, first, last);
+      }
+      if constexpr (kReals >= 16) {
+        if (contiguous == 8) return several_rows<8>(begin, end, first, last);
+      }
+    }
     const bool mixed = is_complex<U> && same_conjugation(begin, end) != end;
-    const Term *some = begin, *some_end = end;
+    Terms terms{begin, end};
     for (int64 i = first; i < last; ++i) {
-      while (some < end && some->first > i) ++some;
-      while (some > begin && some[-1].first <= i) --some;
-      while (some_end > begin && some_end[-1].last <= i) --some_end;
-      int64 c = 0;
-      constexpr int wide = kVectorBytes / static_cast<int>(sizeof(R)) / (is_complex<T> ? 2 : 1);
-      for (; c + 4 * wide <= cols; c += 4 * wide) columns<wide, 4>(some, some_end, mixed, i, c);
-      for (; c + wide <= cols; c += wide) columns<wide, 1>(some, some_end, mixed, i, c);
-      if constexpr (wide >= 8) {
-        for (; c + 4 <= cols; c += 4) columns<4, 1>(some, some_end, mixed, i, c);
-      }
-      if constexpr (wide >= 4) {
-        for (; c + 2 <= cols; c += 2) columns<2, 1>(some, some_end, mixed, i, c);
-      }
-      for (; c < cols; ++c) columns<1, 1>(some, some_end, mixed, i, c);
+      terms.move(i, begin, end);
+      one_row(terms, mixed, i, cols);
     }
   }
 
  private:
+  static constexpr int kReals = kVectorBytes / static_cast<int>(sizeof(R));  // in a vector
+
+  // The terms of a row.
+  struct Terms {
+    const Term *some, *some_end;
+
+    [[gnu::always_inline]] void move(int64 i, const Term* begin, const Term* end) {
+      while (some < end && some->first > i) ++some;
+      while (some > begin && some[-1].first <= i) --some;
+      while (some_end > begin && some_end[-1].last <= i) --some_end;
+    }
+    // Whether they are the terms of all rows before `last`.
+    bool until(int64 last, const Term* begin) const {
+      return (some == begin || some[-1].first >= last) && (some_end <= some || some_end[-1].last >= last);
+    }
+  };
+
+  [[gnu::always_inline]] void one_row(const Terms& terms, bool mixed, int64 i, int64 cols) const {
+    const auto [some, some_end] = terms;
+    int64 c = 0;
+    constexpr int wide = kReals / (is_complex<T> ? 2 : 1);
+    for (; c + 4 * wide <= cols; c += 4 * wide) columns<wide, 4>(some, some_end, mixed, i, c);
+    for (; c + wide <= cols; c += wide) columns<wide, 1>(some, some_end, mixed, i, c);
+    if constexpr (wide >= 8) {
+      for (; c + 4 <= cols; c += 4) columns<4, 1>(some, some_end, mixed, i, c);
+    }
+    if constexpr (wide >= 4) {
+      for (; c + 2 <= cols; c += 2) columns<2, 1>(some, some_end, mixed, i, c);
+    }
+    for (; c < cols; ++c) columns<1, 1>(some, some_end, mixed, i, c);
+  }
+
+  // The same for K contiguous columns of real numbers, which do not fill a vector: it has the elements of several rows.
+  template <int K>
+  void several_rows(const Term* begin, const Term* end, int64 first, int64 last) const {
+    constexpr int N = 4, height = kReals / K;  // vectors at a time, and rows of a vector
+    Terms terms{begin, end};
+    for (int64 i = first; i < last;) {
+      terms.move(i, begin, end);
+      const int64 next = i + N * height;
+      if (next > last || !terms.until(next, begin)) {
+        one_row(terms, false, i++, K);
+        continue;
+      }
+      using Vec = Vector<R, height * K>;
+      Vec sums[1][N] = {};
+      for (const Term* t = terms.some; t < terms.some_end; ++t) {
+        const U* const values = u + (t->u + i);
+        const V* const rows = x + (t->v + i) * K;
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) {
+          const auto a = load_as<R, height>(values + n * height);
+          const Vec v = load_as<R, height * K>(rows + n * height * K);
+          sums[0][n] += repeated<K, R, height>(a) * v;
+        }
+      }
+      put_vectors(update, sums, [&](int) { return y + i * K; });
+      i = next;
+    }
+  }
+
   // Computes Width values in each of N vectors. u = a + ib times x is a x + b (i x): two real multiples of the lanes of
   // x.
   template <int Width, int N>

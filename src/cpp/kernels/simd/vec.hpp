@@ -121,6 +121,12 @@ template <class W, class V, std::size_t... I>
 inline W twice(V v, std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, static_cast<int>(I / 2)...);
 }
+// Each of the elements K times, for a power of two. Compilers have instructions to double them.
+template <int K, class R, int Lanes>
+inline Vector<R, K * Lanes> repeated(Vector<R, Lanes> v) {
+  if constexpr (K == 1) return v;
+  else return repeated<K / 2, R, 2 * Lanes>(twice<Vector<R, 2 * Lanes>>(v, std::make_index_sequence<2 * Lanes>{}));
+}
 
 // a b + c, rounded once if the processor has fused multiply-add; of numbers or, element by element, of vectors. It is
 // written explicitly where a compiler may fuse the operations in one loop and not in another.

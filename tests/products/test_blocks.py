@@ -240,3 +240,14 @@ def test_the_matrix_is_not_copied_for_strided_input():
     address = A.values.__array_interface__["data"]
     A.matvec(random((200, 6), "float64")[:, ::2])
     assert A.values.__array_interface__["data"] == address
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 8, 16, 17])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_columns_have_the_bits_of_vectors(dtype, columns):
+    """Whether a vector of the processor has elements of a row, of several rows, or of a column."""
+    n, offsets = 1003, (-700, -300, -1, 0, 2, 700)
+    A = ds.diags([random(n - abs(k), dtype, "values", k) for k in offsets], offsets, shape=(n, n), format="hm")
+    X = np.ascontiguousarray(random((n, columns), dtype, "x"))
+    each = np.stack([A @ np.ascontiguousarray(x) for x in X.T], axis=1)
+    assert np.array_equal(A @ X, each) and np.array_equal(A @ np.asfortranarray(X), each)

@@ -12,9 +12,6 @@ except ImportError as error:
     message = f'diagsparse.jax needs JAX ({error}): pip install "diagsparse[jax]"'
     raise ImportError(message, name="jax") from error
 
-from ._learning import jax_native as _jax_native
 from ._learning.jax_diagonals import Diagonals, from_array
-
-_jax_native.is_registered("cpu")  # also for programs that were compiled by another process
 
 __all__ = ["Diagonals", "from_array"]

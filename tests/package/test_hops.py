@@ -24,8 +24,8 @@ CALLS = {  # a call, and how many files it may enter; those of native code are n
     "A @ B of csr": (lambda: CSR @ CSR, 5),
     "A.matmul(B)": (lambda: A.matmul(A), 6),
     "A + B": (lambda: A + A, 6),
-    'array(S, "csr")': (lambda: ds.array(SCIPYS, "csr"), 10),
-    "csr_array(S)": (lambda: ds.csr_array(SCIPYS), 8),
+    'array(S, "csr")': (lambda: ds.array(SCIPYS, "csr"), 9),
+    "csr_array(S)": (lambda: ds.csr_array(SCIPYS), 7),
 }
 
 

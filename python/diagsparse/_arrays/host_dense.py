@@ -20,19 +20,6 @@ def as_numpy(x: Any, who: str) -> np.ndarray:
     return np.asarray(x)
 
 
-def in_c_order(a: np.ndarray, dtype: Any, who: str, name: str = "values", copy: bool = False) -> np.ndarray:
-    """Return an array in a dtype (its own if None) and in C order, copied if it has to be or if `copy` is set.
-
-    Raises MemoryError before a copy that does not fit: an array whose elements share memory may have any size.
-    """
-    wanted = a.dtype if dtype is None else np.dtype(dtype)
-    if copy or a.dtype != wanted or not (a.flags.c_contiguous and a.flags.aligned):
-        if (nbytes := a.size * wanted.itemsize) >= memory.SMALL:
-            memory.require_free(nbytes, f"{who}: a copy of {name}")
-        return np.array(a, wanted, order="C") if copy else np.require(a, wanted, ["C", "A"])
-    return a
-
-
 def has_unit_stride(a: np.ndarray, axis: int) -> bool:
     """Whether elements are contiguous along `axis`, and the other stride is a multiple of the item size."""
     if not a.flags.aligned:
@@ -49,8 +36,7 @@ def _axis(a: np.ndarray) -> int:
 
 def gather(a: np.ndarray, axis: int) -> np.ndarray:
     """Return a copy that is contiguous along `axis`; raise MemoryError before, if it does not fit."""
-    if a.nbytes >= memory.SMALL:
-        memory.require_free(a.nbytes, "a copy of an array that is not contiguous")
+    memory.require_free(a.nbytes, "a copy of an array that is not contiguous")
     return np.array(a, order="C" if axis else "F")
 
 

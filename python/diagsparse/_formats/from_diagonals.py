@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import owners
-from .._arrays.host_dense import as_numpy, in_c_order
+from .._arrays.host_dense import as_numpy
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix import construct, devices
+from .._matrix.construct import in_c_order
 from .._matrix.registry import COMMON, FORMATS, default_format
 from .._matrix.sparse_array import SparseArray
 from .._matrix.summary import Summary

@@ -25,6 +25,8 @@ def called(
 ) -> jax.Array | None:
     """Return the result of a list of terms by a kernel, or None if no kernel computes it or should be used.
 
+    The result has a single batch dimension.
+
     Parameters
     ----------
     platform : {"cpu", "cuda"}
@@ -34,7 +36,7 @@ def called(
     """
     batch = jnp.broadcast_shapes(u.shape[:-2], v.shape[:-2])
     count = prod(batch)
-    if terms.kind != "product" or 0 in (*terms.shape, len(terms.a), count) or u.dtype not in VALUE_TYPES:
+    if not terms.may_be_native or count == 0 or u.dtype not in VALUE_TYPES:
         return None
     if {prod(a.shape[:-2]) for a in (u, v)} - {1, count}:
         return None
@@ -42,7 +44,7 @@ def called(
     sums = [one for one, extent in zip(summed, batch, strict=True) if extent > 1]
     if any(sums) and not (all(sums) and is_sampled):
         return None
-    operands = {i: a.reshape(-1, *a.shape[-2:]) for i, a in zip(terms.order[1:], (u, v), strict=True)}
+    operands = terms.operands(*(a.reshape(-1, *a.shape[-2:]) for a in (u, v)))
     if is_sampled:
         matrices = 1 if any(sums) else count
     else:
@@ -51,12 +53,8 @@ def called(
         return None
     by_columns = by_columns and len(batch) == 1 and count > 1
     if is_sampled:
-        result = _sampled_product(terms, operands[0], operands[2], any(sums), by_columns)
-    else:
-        result = _product(terms, operands[1], operands[2 - terms.order[0]], by_columns)
-    return result.reshape(
-        *(1 if one else extent for one, extent in zip(summed, batch, strict=True)), *result.shape[-2:]
-    )
+        return _sampled_product(terms, operands[0], operands[2], any(sums), by_columns)
+    return _product(terms, operands[1], operands[2 - terms.order[0]], by_columns)
 
 
 def _pays(platform: str, terms: Terms, matrices: int, vectors: int, itemsize: int) -> bool:
@@ -105,14 +103,18 @@ def _integers(*numbers: int) -> np.ndarray:
 
 @cache
 def is_registered(platform: str) -> bool:
-    """Whether XLA can call the kernels of a device; registers them in the first call."""
+    """Whether XLA can call the kernels of a device; registers them in the first call.
+
+    It is called when a program is lowered. Before JAX has started its backends, it would accept kernels that it does
+    not support, and then not start.
+    """
     if platform == "cuda" and not cuda_available():
         return False
     backend = CPU if platform == "cpu" else gpu(0)
     try:
         for name, handler in backend.core.xla_handlers.items():
             jax.ffi.register_ffi_target(name, handler, platform={"cpu": "cpu", "cuda": "CUDA"}[platform])
-    except Exception as error:  # of a version of XLA that no longer supports the interface
+    except RuntimeError as error:  # XLA does not support the version of the interface
         warnings.warn(f"diagsparse.jax: JAX {jax.__version__} cannot call kernels of diagsparse: {error}", stacklevel=2)
         return False
     return True

@@ -203,7 +203,7 @@ def _lowering(platform: str | None) -> Any:
 
     def compute(u: jax.Array, v: jax.Array, *, by_columns: bool, native: bool, **rest: Any) -> jax.Array:
         found = jax_native.called(platform, u=u, v=v, by_columns=by_columns, **rest) if native and platform else None
-        return _computed(stored, u, v, **rest) if found is None else found
+        return _computed(stored, u, v, **rest) if found is None else found.reshape(_result(u, v, **rest))
 
     lowered = mlir.lower_fun(compute, multiple_results=False)
 

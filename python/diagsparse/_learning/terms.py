@@ -72,6 +72,15 @@ class Terms:
         return self.order != (0, 1, 2)
 
     @property
+    def may_be_native(self) -> bool:
+        """Whether there are kernels for the list: a product of a matrix with elements, or one of its derivatives."""
+        return self.kind == "product" and min(*self.shape, len(self.a)) > 0
+
+    def operands(self, u: Any, v: Any) -> dict[int, Any]:
+        """Return u and v by their numbers in the created list."""
+        return dict(zip(self.order[1:], (u, v), strict=True))
+
+    @property
     def table(self) -> Table:
         """The terms."""
         return _table_of(self)

@@ -60,10 +60,12 @@ def _implementation(
 ) -> torch.Tensor:  # fmt: skip
     terms, u, v = _terms(kind, a, b, shape, order), u.resolve_conj(), v.resolve_conj()
     if _has_kernels(terms, u, v):
-        if terms.order in _TRANSPOSED and u.numel() == u.shape[-1] * u.shape[-2]:
-            return _product(terms, u, v)
-        if terms.order in _EXCHANGED and u.dtype == v.dtype and _sums_all(u, v, summed):
-            return _sampled_product(terms, u, v)
+        arrays, sums = terms.operands(u, v), _sums(u, v, summed)
+        if terms.order[0] == 1:  # the values of a matrix
+            if u.dtype == v.dtype and all(sums):
+                return _sampled_product(terms, arrays[0], arrays[2])
+        elif arrays[1].numel() == arrays[1].shape[-1] * arrays[1].shape[-2] and not any(sums):
+            return _product(terms, arrays[1], arrays[2 - terms.order[0]])
     return _computed(terms, u, v, summed)
 
 
@@ -177,29 +179,23 @@ def _computed(terms: Terms, u: torch.Tensor, v: torch.Tensor, summed: Sequence[i
 
 
 # ---- in native code -----------------------------------------------------------------------------------------------
-_TRANSPOSED: dict[tuple[int, ...], bool] = {(0, 1, 2): False, (2, 1, 0): True}  # of products: whether y = A.T x
-_EXCHANGED: dict[tuple[int, ...], bool] = {(1, 0, 2): False, (1, 2, 0): True}  # of g x: whether u is x and v is g
-
-
 def _has_kernels(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> bool:
     """Whether there are kernels for these types, on this device."""
     here = u.device.type == "cpu" or (u.device.type == "cuda" and cuda_available())
-    return here and terms.kind == "product" and {u.dtype, v.dtype} <= _NATIVE and min(*terms.shape, len(terms.a)) > 0
+    known = {u.dtype, v.dtype} <= _NATIVE and 0 not in (u.numel(), v.numel())
+    return here and known and terms.may_be_native
 
 
-def _sums_all(u: torch.Tensor, v: torch.Tensor, summed: Sequence[int]) -> bool:
-    """Whether the result is a single one, the sum over all batch dimensions."""
+def _sums(u: torch.Tensor, v: torch.Tensor, summed: Sequence[int]) -> list[int]:
+    """Return whether the result is summed, for each batch dimension that has more than one element."""
     batch = torch.broadcast_shapes(u.shape[:-2], v.shape[:-2])
-    return 0 not in batch and all(one or extent == 1 for one, extent in zip(summed, batch, strict=True))
+    return [one for one, extent in zip(summed, batch, strict=True) if extent > 1]
 
 
-def _product(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Return the product of one matrix, which shares the memory of u, with any number of vectors.
-
-    No batch dimension is summed: a sum over vectors never is the derivative of a product of one matrix.
-    """
-    a, (m, n) = _matrix(terms, u.detach().reshape(u.shape[-2:]).contiguous()), terms.shape
-    op, shape = (TRANSPOSED, (n, m)) if _TRANSPOSED[terms.order] else (0, (m, n))
+def _product(terms: Terms, values: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Return the product of one matrix, which shares the memory of `values`, with any number of vectors."""
+    a, (m, n) = _matrix(terms, values.detach().reshape(values.shape[-2:]).contiguous()), terms.shape
+    op, shape = (TRANSPOSED, (n, m)) if terms.order[0] == 2 else (0, (m, n))
     one = v.numel() == shape[1]
     x = _columns(v, v.shape[:-2])
     x = x[:, 0] if one else x
@@ -209,11 +205,11 @@ def _product(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     return y.reshape(*v.shape[:-2], 1, shape[0])
 
 
-def _sampled_product(terms: Terms, u: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Return the values of a matrix: products of the elements of u and v, summed over all vectors."""
-    batch = torch.broadcast_shapes(u.shape[:-2], v.shape[:-2])
-    x, y = (_columns(t, batch) for t in ((v, u) if _EXCHANGED[terms.order] else (u, v)))
-    values = u.new_zeros((len(terms.a), terms.shape[0]))  # the padding remains 0
+def _sampled_product(terms: Terms, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return the values of a matrix: products of the elements of x and y, summed over all vectors."""
+    batch = torch.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    x, y = (_columns(t, batch) for t in (x, y))
+    values = x.new_zeros((len(terms.a), terms.shape[0]))  # the padding remains 0
     a = _matrix(terms, values)
     if values.is_cuda:
         core, device = a._core, a._backend.index

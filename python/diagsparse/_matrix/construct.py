@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._arrays import owners
-from .._arrays.host_dense import as_numpy, in_c_order
+from .._arrays.host_dense import as_numpy
 from .._backends import memory
 from .._backends.backend import CPU, Backend, get_backend, gpu
 from .._backends.types import floats_for, is_narrow, named_dtype, value_dtype, widened
@@ -224,6 +224,19 @@ def peak_nbytes(format: Any, a: Any, converted: Any) -> int:
     if first is format:
         return first.nbytes(s)
     return max(first.nbytes(s), format.nbytes(s) + format.workspace(s, converted) + format.smaller_copy_nbytes(s))
+
+
+def in_c_order(a: np.ndarray, dtype: Any, who: str, name: str = "values", copy: bool = False) -> np.ndarray:
+    """Return an array in a dtype (its own if None) and in C order, copied if it has to be or if `copy` is set.
+
+    Raises MemoryError before a copy that does not fit: an array whose elements share memory may have any size.
+    """
+    wanted = a.dtype if dtype is None else np.dtype(dtype)
+    if copy or a.dtype != wanted or not (a.flags.c_contiguous and a.flags.aligned):
+        if (nbytes := a.size * wanted.itemsize) >= memory.SMALL:
+            memory.require_free(nbytes, f"{who}: a copy of {name}")
+        return np.array(a, wanted, order="C") if copy else np.require(a, wanted, ["C", "A"])
+    return a
 
 
 def _from_diagonals(format: Any, a: Any, dtype: np.dtype, max_bytes: int | None) -> Any:

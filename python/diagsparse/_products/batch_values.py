@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import device_arrays, owners
-from .._arrays.host_dense import as_numpy, in_c_order
+from .._arrays.host_dense import as_numpy
 from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
+from .._matrix.construct import in_c_order
 from .._matrix.sparse_array import SparseArray
 
 _WHO = "batch_array"

@@ -13,6 +13,7 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import product_dtypes
 from .._matrix.base import TRANSPOSED
+from .._matrix.construct import in_c_order
 from .._matrix.convert import unpacked
 from .._matrix.operands import check_same_device, require_sparse
 from .._matrix.registry import FORMATS, formats
@@ -178,9 +179,8 @@ def _converted(backend: Backend, x: Any, dtype: np.dtype, name: str) -> tuple[An
         return owners.as_device_array(x, dtype, backend, _WHO, name), device_dense.has_unit_stride
     owners.refuse_gpu_array(x, CPU, _WHO, name)
     array = host_dense.as_numpy(x, _WHO)
-    if array.dtype != dtype:
-        memory.require_free(array.size * dtype.itemsize, f"{_WHO}: a copy of {name}")
-    return array.astype(dtype, copy=False), host_dense.has_unit_stride
+    array = array if array.dtype == dtype else in_c_order(array, dtype, _WHO, name)
+    return array, host_dense.has_unit_stride
 
 
 # ---- batches ------------------------------------------------------------------------------------------------------

@@ -59,6 +59,12 @@ std::vector<int64> attribute(const XLA_FFI_CallFrame& call, std::string_view nam
   throw std::invalid_argument("no attribute " + std::string(name) + " of integers");
 }
 
+bool flag(const XLA_FFI_CallFrame& call, std::string_view name) {
+  const std::vector<int64> found = attribute(call, name);
+  if (found.size() == 1) return found[0] != 0;
+  throw std::invalid_argument(std::to_string(found.size()) + " numbers in " + std::string(name) + ", expected one");
+}
+
 // A buffer, as rows of a given length.
 struct Rows {
   Rows(const void* buffer, int64 of_length) : length(of_length) {
@@ -110,6 +116,9 @@ LayoutPtr structure_of(int device, const std::vector<int64>& shape, std::vector<
   };
   using Key = std::tuple<int, std::vector<int64>, std::vector<int64>>;
   constexpr std::size_t kMost = 256;
+  if (shape.size() != 2) {
+    throw std::invalid_argument("a shape of " + std::to_string(shape.size()) + " numbers, expected two");
+  }
   static std::mutex mutex;
   static auto& known = *new std::map<Key, Known>;  // never destroyed: CUDA may end before this module does
   static int64 now = 0;
@@ -126,7 +135,6 @@ LayoutPtr structure_of(int device, const std::vector<int64>& shape, std::vector<
     dropped = std::move(oldest->second.structure);
     known.erase(oldest);
   }
-  if (shape.size() != 2) throw std::invalid_argument("a shape of " + std::to_string(shape.size()) + " numbers");
   auto made = std::make_shared<const Layout>(diagonal_format("dia").place(shape[0], shape[1], std::get<2>(key)));
   return known.emplace(std::move(key), Known{std::move(made), ++now}).first->second.structure;
 }
@@ -134,8 +142,10 @@ LayoutPtr structure_of(int device, const std::vector<int64>& shape, std::vector<
 // One matrix, or several, on the memory of a buffer.
 Matrix matrix_on(const LayoutPtr& structure, const Rows& values, int device) {
   const Shape one = structure->values_shape;
-  Array array{.data = values.data, .dtype = values.dtype, .shape = one, .owner = nullptr};
-  if (values.count > 1) array.shape = {values.count, one.size()};
+  Array array;
+  array.data = values.data;
+  array.dtype = values.dtype;
+  array.shape = values.count == 1 ? one : Shape{values.count, one.size()};
   array.device = device;
   return {structure, array};
 }
@@ -148,8 +158,8 @@ void require_same_types(const Rows& a, const Rows& b, const Rows& c) {
 }
 
 void product(const XLA_FFI_CallFrame& call, const LayoutPtr& structure, int device) {
-  const Op op{.transposed = attribute(call, "transposed").at(0) != 0};
-  const bool by_columns = attribute(call, "by_columns").at(0) != 0;
+  const Op op{.transposed = flag(call, "transposed")};
+  const bool by_columns = flag(call, "by_columns");
   const int64 m = structure->rows, n = structure->cols;
   const Rows values(call.args.args[0], structure->values_shape.size());
   const Rows x(call.args.args[1], op.transposed ? m : n), y(call.rets.rets[0], op.transposed ? n : m);
@@ -160,7 +170,7 @@ void product(const XLA_FFI_CallFrame& call, const LayoutPtr& structure, int devi
 }
 
 void product_sampled(const XLA_FFI_CallFrame& call, const LayoutPtr& structure, int device) {
-  const bool by_columns = attribute(call, "by_columns").at(0) != 0;
+  const bool by_columns = flag(call, "by_columns");
   const Rows x(call.args.args[0], structure->rows), y(call.args.args[1], structure->cols);
   const Rows values(call.rets.rets[0], structure->values_shape.size());
   require_same_types(x, y, values);

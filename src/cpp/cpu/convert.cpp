@@ -159,18 +159,19 @@ void scatter_rows(const Csr<T>& a, T* values, const F& first) {
       if (0 < count && count <= kFew && alone < kAlone) {
         while (rows < most && same_diagonals(a, i + rows, count)) ++rows;
       }
-      if (rows == 1) {
-        ++alone;
+      const auto each = [&](const auto& write) {
         for (int64 e = begin; e < begin + count; ++e) {
           const int64 row_0 = first(a.indices[e] - i);
-          if (row_0 != kNotStored) values[row_0 + i] = a.values[e];
+          if (row_0 != kNotStored) write(values + row_0 + i, a.values + e);
         }
-        continue;
-      }
-      for (int64 e = begin; e < begin + count; ++e) {
-        const int64 row_0 = first(a.indices[e] - i);
-        if (row_0 == kNotStored) continue;
-        for (int64 r = 0; r < rows; ++r) values[row_0 + i + r] = a.values[e + r * count];
+      };
+      if (rows == 1) {
+        ++alone;
+        each([](T* to, const T* from) { *to = *from; });
+      } else {
+        each([&](T* to, const T* from) {
+          for (int64 r = 0; r < rows; ++r) to[r] = from[r * count];
+        });
       }
     }
   });

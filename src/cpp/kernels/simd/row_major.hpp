@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/diagonals.hpp"
+#include "kernels/simd/row_tiles.hpp"
 #include "kernels/simd/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
@@ -38,33 +39,17 @@ class RowMajor {
       }
     }
     const bool mixed = is_complex<U> && same_conjugation(begin, end) != end;
-    Terms terms{begin, end};
+    Window w(begin, end);
     for (int64 i = first; i < last; ++i) {
-      terms.move(i, begin, end);
-      one_row(terms, mixed, i, cols);
+      w.move(i, 1);
+      one_row(w.some, w.some_end, mixed, i, cols);
     }
   }
 
  private:
   static constexpr int kReals = kVectorBytes / static_cast<int>(sizeof(R));  // in a vector
 
-  // The terms of a row.
-  struct Terms {
-    const Term *some, *some_end;
-
-    [[gnu::always_inline]] void move(int64 i, const Term* begin, const Term* end) {
-      while (some < end && some->first > i) ++some;
-      while (some > begin && some[-1].first <= i) --some;
-      while (some_end > begin && some_end[-1].last <= i) --some_end;
-    }
-    // Whether they are the terms of all rows before `last`.
-    bool until(int64 last, const Term* begin) const {
-      return (some == begin || some[-1].first >= last) && (some_end <= some || some_end[-1].last >= last);
-    }
-  };
-
-  [[gnu::always_inline]] void one_row(const Terms& terms, bool mixed, int64 i, int64 cols) const {
-    const auto [some, some_end] = terms;
+  [[gnu::always_inline]] void one_row(const Term* some, const Term* some_end, bool mixed, int64 i, int64 cols) const {
     int64 c = 0;
     constexpr int wide = kReals / (is_complex<T> ? 2 : 1);
     for (; c + 4 * wide <= cols; c += 4 * wide) columns<wide, 4>(some, some_end, mixed, i, c);
@@ -82,17 +67,18 @@ class RowMajor {
   template <int K>
   void several_rows(const Term* begin, const Term* end, int64 first, int64 last) const {
     constexpr int N = 4, height = kReals / K;  // vectors at a time, and rows of a vector
-    Terms terms{begin, end};
+    Window w(begin, end);
     for (int64 i = first; i < last;) {
-      terms.move(i, begin, end);
       const int64 next = i + N * height;
-      if (next > last || !terms.until(next, begin)) {
-        one_row(terms, false, i++, K);
+      w.move(i, N * height);
+      if (next > last || w.ragged()) {
+        w.move(i, 1);
+        one_row(w.some, w.some_end, false, i++, K);
         continue;
       }
       using Vec = Vector<R, height * K>;
       Vec sums[1][N] = {};
-      for (const Term* t = terms.some; t < terms.some_end; ++t) {
+      for (const Term* t = w.some; t < w.some_end; ++t) {
         const U* const values = u + (t->u + i);
         const V* const rows = x + (t->v + i) * K;
 #pragma GCC unroll 4

@@ -34,6 +34,25 @@ def python(code, *, memory=None, timeout=60, **environment):
     return done.stdout
 
 
+def in_a_fork(code):
+    """Return code for `python` that runs this code in a forked child, and raises where it fails there."""
+    lines = textwrap.indent(textwrap.dedent(code).strip("\n"), " " * 8)
+    return f"""
+import os, traceback
+child = os.fork()
+if child == 0:
+    status = 1
+    try:
+{lines}
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
 def mpiexec(processes, *arguments, timeout=300):
     """Run Python in several processes of MPI, with these arguments; return the exit status and what they print.
 

@@ -1,12 +1,13 @@
 """Failures of a GPU: memory that runs out anywhere, destroyed streams, broken contexts, forks. No wrong number ever."""
 
 import gc
+from textwrap import dedent
 
 import numpy as np
 import pytest
 from cases import NO_CUDA, matrix, raises
 from libraries import core, load
-from processes import python
+from processes import in_a_fork, python
 
 import diagsparse as ds
 from diagsparse._backends import memory, pools
@@ -186,7 +187,7 @@ def test_a_destroyed_stream_gives_no_wrong_number():
 PREPARE = """
     import warnings
     warnings.simplefilter("ignore")
-    import gc, os, traceback
+    import gc
     import cupy, numpy as np
     import diagsparse as ds
     H = ds.hm_array(ds.gallery.stencil(5, (20, 20)))
@@ -249,28 +250,20 @@ def test_a_kernel_of_somebody_else_breaks_the_context():
 def test_a_forked_process_says_that_cuda_does_not_work_in_it():
     load("cupy")
     printed = python(
-        PREPARE
-        + """
-    pid = os.fork()
-    if pid == 0:
-        status = 1
-        try:
-            all_fail("forked")
-            assert not ds.cuda_available()
-            assert np.array_equal(H @ x, y)
-            del A, plan, plans, matrices, known
-            gc.collect()
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        dedent(PREPARE)
+        + in_a_fork("""
+    all_fail("forked")
+    assert not ds.cuda_available()
+    assert np.array_equal(H @ x, y)
+    del A, plan, plans, matrices, known
+    gc.collect()
+    """)
+        + dedent("""
     for format, A in matrices.items():
         assert np.array_equal(A @ x, y), format
         assert np.array_equal(plans[format]().toarray(), C), format
     print("ended")
-    """,
+    """),
         timeout=120,
     )
     assert "ended" in printed

@@ -2,11 +2,12 @@
 
 import sys
 import types
+from textwrap import dedent
 
 import numpy as np
 import pytest
 from cases import raises
-from processes import python
+from processes import in_a_fork, python
 
 import diagsparse as ds
 from diagsparse._arrays import streams
@@ -93,8 +94,8 @@ def test_current_stream_of_pytorch(monkeypatch):
 def test_a_forked_process_cannot_use_cuda():
     """Even if there is no GPU: it is enough that the driver was asked for one."""
     printed = python(
-        """
-    import os, traceback, warnings
+        dedent("""
+    import warnings
     warnings.simplefilter("ignore")
     import diagsparse as ds
     try:
@@ -104,25 +105,17 @@ def test_a_forked_process_cannot_use_cuda():
         raise SystemExit
     _cuda.device_count()
     ds.cuda_available()
-    pid = os.fork()
-    if pid == 0:
-        status = 1
+    """)
+        + in_a_fork("""
+    for call in (_cuda.device_count, lambda: _cuda.memory(0), lambda: _cuda.empty((3,), "float64", 0, "C")):
         try:
-            for call in (_cuda.device_count, lambda: _cuda.memory(0), lambda: _cuda.empty((3,), "float64", 0, "C")):
-                try:
-                    call()
-                except ds.CudaError as error:
-                    assert "forked" in str(error) and "spawn" in str(error)
-                else:
-                    raise AssertionError("no error")
-            assert not ds.cuda_available()
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    """
+            call()
+        except ds.CudaError as error:
+            assert "forked" in str(error) and "spawn" in str(error)
+        else:
+            raise AssertionError("no error")
+    assert not ds.cuda_available()
+    """)
     )
     if "no module" in printed:
         pytest.skip("this build has no CUDA module")

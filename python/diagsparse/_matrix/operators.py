@@ -6,6 +6,7 @@ kernel in ``src/cpp/kernels``.
 
 from __future__ import annotations
 
+import math
 from typing import Any, overload
 
 import numpy as np
@@ -248,8 +249,10 @@ def kernels(a: Any, operation: str = "matvec") -> list[str]:
     """Return the names of the kernels of ``"matvec"``, ``"matmul"`` or ``"chain"`` for this dtype and device.
 
     The first is the default; for sparse products on a GPU, the default depends on the operands: see ``plan.kernel``.
+    Kernels of cuSPARSE are there if fewer than 2^31 values are stored.
     """
     names = a._core.kernels(a.format, a._dtype.name)
     if operation not in names:
         raise ValueError(f'kernels: no operation {operation!r}; there are "matvec", "matmul" and "chain"')
-    return names[operation]
+    too_many = math.prod(a._matrix.values.shape) >= 2**31
+    return [name for name in names[operation] if not (too_many and name.startswith("cusparse"))]

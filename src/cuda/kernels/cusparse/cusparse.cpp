@@ -28,32 +28,35 @@ Array converted(const Array& a, DType dtype) {
   return result.array();
 }
 
-std::shared_ptr<OneWidth> indices_of(const Matrix& a) {
-  return a.cache().get<OneWidth>("cusparse indices", [&] {
-    const bool wide = a.values.size() > 0x7fffffff;
-    const DType t = wide ? DType::i64 : DType::i32;
+std::shared_ptr<Indices32> indices_of(const Matrix& a) {
+  return a.cache().get<Indices32>("cusparse indices", [&] {
+    if (a.values.size() > 0x7fffffff) {  // with indices of 64 bits, some of its algorithms fail or return zeros
+      throw std::invalid_argument("cuSPARSE: matrix with " + std::to_string(a.values.size()) +
+                                  " stored values; the kernels that call it support fewer than 2^31");
+    }
     const bool slices = a.format == sell.name, pointers = slices || entry_format(a.format).pointers;
     const char* first = slices ? "slice_indptr" : pointers ? "indptr" : "row";
     const char* second = pointers ? "indices" : "col";
     const Matrix m = slices ? lengthened(a, Lines::one) : a;
-    return std::make_shared<OneWidth>(OneWidth{converted(m.index(first), t), converted(m.index(second), t),
-                                               wide ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I});
+    return std::make_shared<Indices32>(
+        Indices32{converted(m.index(first), DType::i32), converted(m.index(second), DType::i32)});
   });
 }
 
-void describe(SparseMatrix& result, const Matrix& a, const OneWidth& indices, void* values, DType dtype) {
+void describe(SparseMatrix& result, const Matrix& a, const Indices32& indices, void* values, DType dtype) {
   const auto base = CUSPARSE_INDEX_BASE_ZERO;
+  const auto type = CUSPARSE_INDEX_32I;
   const int64 count = a.values.size();
   void *const first = indices.first.data, *const second = indices.second.data;
   if (a.format == sell.name) {
     CUDA_CALL(cusparseCreateSlicedEll(result.address(), a.rows, a.cols, a.structure->stored(), count,
-                                      a.structure->values_shape.cols, first, second, values, indices.type, indices.type,
-                                      base, value_type(dtype)));
+                                      a.structure->values_shape.cols, first, second, values, type, type, base,
+                                      value_type(dtype)));
   } else if (entry_format(a.format).pointers) {
-    CUDA_CALL(cusparseCreateCsr(result.address(), a.rows, a.cols, count, first, second, values, indices.type,
-                                indices.type, base, value_type(dtype)));
+    CUDA_CALL(cusparseCreateCsr(result.address(), a.rows, a.cols, count, first, second, values, type, type, base,
+                                value_type(dtype)));
   } else {
-    CUDA_CALL(cusparseCreateCoo(result.address(), a.rows, a.cols, count, first, second, values, indices.type, base,
+    CUDA_CALL(cusparseCreateCoo(result.address(), a.rows, a.cols, count, first, second, values, type, base,
                                 value_type(dtype)));
   }
 }

@@ -67,13 +67,13 @@ struct Number {
 
 Array converted(const Array& a, DType dtype);  // a copy in another type
 
-// Index arrays of equal width, cached with the structure.
-struct OneWidth {
+// Index arrays of 32 bits, cached with the structure.
+struct Indices32 {
   Array first, second;  // csr: indptr, indices; sell: slice_indptr, indices; coo: row, col
-  cusparseIndexType_t type;
 };
 
-std::shared_ptr<OneWidth> indices_of(const Matrix& a);
-void describe(SparseMatrix& built, const Matrix& a, const OneWidth& indices, void* values, DType dtype);
+// Raises std::invalid_argument if 32 bits cannot count the stored values.
+std::shared_ptr<Indices32> indices_of(const Matrix& a);
+void describe(SparseMatrix& built, const Matrix& a, const Indices32& indices, void* values, DType dtype);
 
 }  // namespace diagsparse::cuda::cusparse

@@ -10,7 +10,7 @@ namespace {
 
 struct PreparedGemm {
   std::mutex mutex;
-  std::shared_ptr<OneWidth> a_indices, b_indices;
+  std::shared_ptr<Indices32> a_indices, b_indices;
   SparseMatrix a, b, c;
   Gemm gemm;
   Array c_indptr, c_indices;

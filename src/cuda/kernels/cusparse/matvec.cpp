@@ -34,7 +34,7 @@ cusparseOperation_t operation(Op op, DType dtype) {
 // What is cached for products of a matrix with vectors (or blocks of one width) on one stream.
 struct Prepared {
   std::mutex mutex;
-  std::shared_ptr<OneWidth> indices;
+  std::shared_ptr<Indices32> indices;
   SparseMatrix matrix;
   std::shared_ptr<void> workspace;
   bool ready = false;

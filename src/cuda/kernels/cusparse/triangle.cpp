@@ -66,7 +66,7 @@ class ByLevels : public Triangle {
   }
 
  private:
-  std::shared_ptr<OneWidth> indices_;
+  std::shared_ptr<Indices32> indices_;
   SparseMatrix sparse_;
   Analysis analysis_;
   std::shared_ptr<void> workspace_;

@@ -18,7 +18,7 @@ def table_of_diagonals(shape: tuple[int, int], stored: int) -> int:
 def sorting(entries: int, itemsize: int, backend: Backend) -> int:
     """Return the temporary bytes of building csr, csc or coo from entries in any order.
 
-    On the CPU entries are distributed by counting. On a GPU they are sorted by keys: this needs the keys and the
-    positions of the values, sorted and unsorted, and as much for the sort; then the values in both orders.
+    On the CPU entries are distributed by counting. On a GPU they are sorted by keys: this needs two buffers for keys
+    and positions of values, and the values in both orders.
     """
-    return 0 if backend is CPU else max(44, 32 + itemsize) * entries
+    return 0 if backend is CPU else (32 + itemsize) * entries

@@ -222,7 +222,10 @@ def _repeated(core: Any, column: Any, times: int) -> Any:
 
 def _cudss(a: SparseArray, members: int, reach: Reach) -> tuple[Solve, int, str]:
     csr = convert(a, "csr")
-    factors = Cudss(csr.copy() if csr._op else csr)
+    csr = csr.copy() if csr._op else csr
+    if (csr.values * 0).any():  # cuDSS may divide by infinity, and its solutions are finite then
+        raise np.linalg.LinAlgError("a value of the matrix is not finite")
+    factors = Cudss(csr)
     return factors.solve, factors.nbytes, "residual" if factors.replaced_pivots else "finite"
 
 

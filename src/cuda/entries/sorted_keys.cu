@@ -18,27 +18,31 @@ void run(const char* name, const F& algorithm) {
   check(algorithm(workspace.get(), bytes), name, __FILE__, __LINE__);
 }
 
+// Sorts in two buffers, which alternate; then no other workspace depends on the number of keys.
+template <class F>
+void sort_alternating(const char* name, Keys& keys, const F& algorithm) {
+  if (keys.count < 2) return;
+  const Keys other(keys.count);
+  cub::DoubleBuffer<Key> key(keys.key(), other.key());
+  cub::DoubleBuffer<int64> position(keys.position(), other.position());
+  run(name, [&](void* workspace, std::size_t& bytes) { return algorithm(workspace, bytes, key, position); });
+  if (key.selector) keys.keys = other.keys;
+  if (position.selector) keys.positions = other.positions;
+}
+
 }  // namespace
 
 void sort(Keys& keys, int bits) {
-  if (keys.count < 2) return;
-  const Keys sorted(keys.count);
-  run("sort", [&](void* workspace, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortPairs(workspace, bytes, keys.key(), sorted.key(), keys.position(),
-                                           sorted.position(), keys.count, 0, bits, stream());
+  sort_alternating("sort", keys, [&](void* workspace, std::size_t& bytes, auto& key, auto& position) {
+    return cub::DeviceRadixSort::SortPairs(workspace, bytes, key, position, keys.count, 0, bits, stream());
   });
-  keys = sorted;
 }
 
 void sort_segments(Keys& keys, const std::int64_t* begin, int64 segments) {
-  if (keys.count < 2) return;
-  const Keys sorted(keys.count);
-  run("sort segments", [&](void* workspace, std::size_t& bytes) {
-    return cub::DeviceSegmentedSort::StableSortPairs(workspace, bytes, keys.key(), sorted.key(), keys.position(),
-                                                     sorted.position(), keys.count, segments, begin, begin + 1,
-                                                     stream());
+  sort_alternating("sort segments", keys, [&](void* workspace, std::size_t& bytes, auto& key, auto& position) {
+    return cub::DeviceSegmentedSort::StableSortPairs(workspace, bytes, key, position, keys.count, segments, begin,
+                                                     begin + 1, stream());
   });
-  keys = sorted;
 }
 
 template <class K>
@@ -55,12 +59,12 @@ template Sorted<Key> sorted_by(const Key*, const std::uint32_t*, int64, int);
 
 void sort_keys(std::shared_ptr<void>& keys, int64 count, int bits) {
   if (count < 2) return;
-  const std::shared_ptr<void> sorted = allocate(8 * count);
+  const std::shared_ptr<void> other = allocate(8 * count);
+  cub::DoubleBuffer<Key> key(static_cast<Key*>(keys.get()), static_cast<Key*>(other.get()));
   run("sort", [&](void* workspace, std::size_t& bytes) {
-    return cub::DeviceRadixSort::SortKeys(workspace, bytes, static_cast<const Key*>(keys.get()),
-                                          static_cast<Key*>(sorted.get()), count, 0, bits, stream());
+    return cub::DeviceRadixSort::SortKeys(workspace, bytes, key, count, 0, bits, stream());
   });
-  keys = sorted;
+  if (key.selector) keys = other;
 }
 
 void running_sum(const std::int64_t* in, std::int64_t* out, int64 n) {

@@ -50,12 +50,7 @@ __global__ void __launch_bounds__(kThreads, Columns > 1 || sizeof(Product<U, V>)
     T sum[Columns] = {};
     Reader<U> here(a, block);
     for (int64 base = 0; base < a.diagonals(); base += 32) {
-      const Listed mine = here.examine(base, lane, x.row * static_cast<int64>(sizeof(V)));
-      const unsigned some = __ballot_sync(~0u, mine.rows != 0);
-      const int count = __popc(some);
-      if (mine.rows != 0) list[__popc(some & lower)] = mine;
-      if (lane >= count) list[lane].rows = 0;
-      __syncwarp();
+      const int count = list_diagonals(here, base, lane, x.row * static_cast<int64>(sizeof(V)), list);
 #pragma unroll 1
       for (int first = 0; first < count; first += kUnroll) {
         decltype(arithmetic(U{})) value[kUnroll];

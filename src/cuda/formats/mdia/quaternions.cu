@@ -21,7 +21,6 @@ __global__ void __launch_bounds__(kQuaternionThreads)
                      const __grid_constant__ QuaternionVectors<R> vectors) {
   using A = Complex<U>;
   using Listed = typename Reader<A>::Listed;
-  constexpr int At = Columns == 1 ? 2 : 1;  // diagonals whose loads are in flight together
   __shared__ Listed lists[kQuaternionThreads / 32][32];
   const int64 block = thread_index() / 32, row = kMaskRows * block + threadIdx.x % 32, width = vectors.width;
   if (kMaskRows * block >= a.rows()) return;
@@ -29,52 +28,24 @@ __global__ void __launch_bounds__(kQuaternionThreads)
   const Mask lower = below(lane);
   Listed* const list = lists[threadIdx.x / 32];
   for (int64 c = 4 * Columns * blockIdx.y; c < width; c += 4 * Columns * gridDim.y) {
-    R sums[Columns][4] = {};
+    QuaternionSums<Columns, R> sums(vectors, c);
     Reader<A> here(a, block);
     for (int64 base = 0; base < a.diagonals(); base += 32) {
-      const Listed mine = here.examine(base, lane, width * static_cast<int64>(sizeof(R)));
-      const unsigned some = __ballot_sync(~0u, mine.rows != 0);
-      const int count = __popc(some);
-      if (mine.rows != 0) list[__popc(some & lower)] = mine;
-      if (lane >= count) list[lane].rows = 0;
-      __syncwarp();
+      const int count = list_diagonals(here, base, lane, width * static_cast<int64>(sizeof(R)), list);
 #pragma unroll 1
-      for (int first = 0; first < count; first += At) {
-        A from_a[At], from_b[At];
-        R x[At][Columns][4];
-        bool holds[At];
-#pragma unroll
-        for (int k = 0; k < At; ++k) {
+      for (int first = 0; first < count; first += sums.together) {
+        sums.template add<A>([&](int k, const A*& from_a, const A*& from_b, const R*& x) {
           const Listed from = list[first + k];
-          holds[k] = from.rows >> lane & 1;
-          if (!holds[k]) continue;
-          const A* const position = from.position(here, lower);
-          from_a[k] = load_once(position);
-          from_b[k] = load_once(reinterpret_cast<const A*>(reinterpret_cast<const char*>(position) + distance));
-          const char* const from_x = reinterpret_cast<const char*>(vectors.x + row * width + c) + from.across();
-#pragma unroll
-          for (int j = 0; j < Columns; ++j) {
-            if (Columns == 1 || c + 4 * j < width) vectors.load(reinterpret_cast<const R*>(from_x) + 4 * j, x[k][j]);
-          }
-        }
-#pragma unroll
-        for (int k = 0; k < At; ++k) {
-          if (!holds[k]) continue;
-          R q[4];
-          vectors.element(from_a[k], from_b[k], q);
-#pragma unroll
-          for (int j = 0; j < Columns; ++j) {
-            if (Columns == 1 || c + 4 * j < width) vectors.add(q, x[k][j], sums[j]);
-          }
-        }
+          if (!(from.rows >> lane & 1)) return false;
+          from_a = from.position(here, lower);
+          from_b = reinterpret_cast<const A*>(reinterpret_cast<const char*>(from_a) + distance);
+          x = reinterpret_cast<const R*>(reinterpret_cast<const char*>(vectors.x + row * width + c) + from.across());
+          return true;
+        });
       }
       __syncwarp();
     }
-    if (row >= a.rows()) continue;
-#pragma unroll
-    for (int j = 0; j < Columns; ++j) {
-      if (Columns == 1 || c + 4 * j < width) vectors.store(vectors.y + row * width + c + 4 * j, sums[j]);
-    }
+    if (row < a.rows()) sums.store(vectors.y + row * width + c);
   }
 }
 

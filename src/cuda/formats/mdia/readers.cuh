@@ -96,6 +96,18 @@ class Transposed {
   int64 block_;
 };
 
+// Lets a warp list which of the diagonals `base` to `base` + 31 have elements in its block; returns how many have.
+template <class Reader, class Listed>
+__device__ int list_diagonals(Reader& here, int64 base, int lane, int64 row_bytes, Listed* list) {
+  const Listed mine = here.examine(base, lane, row_bytes);
+  const unsigned some = __ballot_sync(~0u, mine.rows != 0);
+  const int count = __popc(some);
+  if (mine.rows != 0) list[__popc(some & below(lane))] = mine;
+  if (lane >= count) list[lane].rows = 0;
+  __syncwarp();
+  return count;
+}
+
 }  // namespace
 
 }  // namespace diagsparse::cuda::mdia

@@ -18,46 +18,25 @@ template <int Columns, class U, class R>
 __global__ void __launch_bounds__(kBlock)
     quaternion_rows(const Term* terms, int count, const __grid_constant__ Interior interior, const Complex<U>* a,
                     const Complex<U>* b, const __grid_constant__ QuaternionVectors<R> vectors, int64 rows) {
-  constexpr int At = Columns == 1 ? 2 : 1;  // terms whose loads are in flight together
+  using A = Complex<U>;
   const int64 start = static_cast<int64>(blockIdx.x) * kBlock, i = start + threadIdx.x, width = vectors.width;
   if (i >= rows) return;
   const bool inside = start >= interior.first && start + kBlock <= interior.last;
   const int begin = inside ? interior.term : 0, end = inside ? interior.term_end : count;
   for (int64 c = 4 * Columns * blockIdx.y; c < width; c += 4 * Columns * gridDim.y) {
-    R sums[Columns][4] = {};
-    for (int t = begin; t < end; t += At) {
-      Complex<U> from_a[At], from_b[At];
-      R x[At][Columns][4];
-      bool holds[At];
-#pragma unroll
-      for (int k = 0; k < At; ++k) {
+    QuaternionSums<Columns, R> sums(vectors, c);
+    for (int t = begin; t < end; t += sums.together) {
+      sums.template add<A>([&](int k, const A*& from_a, const A*& from_b, const R*& x) {
         const Term* const term = terms + (t + k);
-        holds[k] = t + k < end && (inside || (i >= __ldg(&term->first) && i < __ldg(&term->last)));
-        if (!holds[k]) continue;
+        if (t + k >= end || !(inside || (i >= __ldg(&term->first) && i < __ldg(&term->last)))) return false;
         const int64 at = __ldg(&term->u) + i;
-        from_a[k] = load_once(a + at);
-        from_b[k] = load_once(b + at);
-        const R* const row = vectors.x + (__ldg(&term->v) + i) * width + c;
-#pragma unroll
-        for (int j = 0; j < Columns; ++j) {
-          if (Columns == 1 || c + 4 * j < width) vectors.load(row + 4 * j, x[k][j]);
-        }
-      }
-#pragma unroll
-      for (int k = 0; k < At; ++k) {
-        if (!holds[k]) continue;
-        R q[4];
-        vectors.element(from_a[k], from_b[k], q);
-#pragma unroll
-        for (int j = 0; j < Columns; ++j) {
-          if (Columns == 1 || c + 4 * j < width) vectors.add(q, x[k][j], sums[j]);
-        }
-      }
+        from_a = a + at;
+        from_b = b + at;
+        x = vectors.x + (__ldg(&term->v) + i) * width + c;
+        return true;
+      });
     }
-#pragma unroll
-    for (int j = 0; j < Columns; ++j) {
-      if (Columns == 1 || c + 4 * j < width) vectors.store(vectors.y + i * width + c + 4 * j, sums[j]);
-    }
+    sums.store(vectors.y + i * width + c);
   }
 }
 

@@ -62,6 +62,61 @@ struct QuaternionVectors {
   }
 };
 
+// The sums of a thread: those of a row, for up to `Columns` quaternions of its row of x and y.
+template <int Columns, class R>
+class QuaternionSums {
+ public:
+  static constexpr int together = Columns == 1 ? 2 : 1;  // elements whose loads are in flight together
+
+  // first: the first component of the row.
+  __device__ QuaternionSums(const QuaternionVectors<R>& vectors, int64 first) : vectors_(vectors), first_(first) {}
+
+  // Adds products of the next elements of A + B j. find(k, a, b, x) sets pointers to element k and to that component of
+  // its row of x, and returns whether there is one.
+  template <class A, class F>
+  __device__ void add(const F& find) {
+    A from_a[together], from_b[together];
+    R x[together][Columns][4];
+    bool holds[together];
+#pragma unroll
+    for (int k = 0; k < together; ++k) {
+      const A *a, *b;
+      const R* from_x;
+      holds[k] = find(k, a, b, from_x);
+      if (!holds[k]) continue;
+      from_a[k] = load_once(a);
+      from_b[k] = load_once(b);
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) {
+        if (has(j)) vectors_.load(from_x + 4 * j, x[k][j]);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < together; ++k) {
+      if (!holds[k]) continue;
+      R q[4];
+      vectors_.element(from_a[k], from_b[k], q);
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) {
+        if (has(j)) vectors_.add(q, x[k][j], sums_[j]);
+      }
+    }
+  }
+  __device__ void store(R* y) const {
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) {
+      if (has(j)) vectors_.store(y + 4 * j, sums_[j]);
+    }
+  }
+
+ private:
+  __device__ bool has(int j) const { return Columns == 1 || first_ + 4 * j < vectors_.width; }
+
+  const QuaternionVectors<R>& vectors_;
+  int64 first_;
+  R sums_[Columns][4] = {};
+};
+
 // Calls f(vectors, columns) with the number of quaternions of a row for which a thread reads A and B once, a constant,
 // and a grid of `blocks` blocks of threads for the rows. x is copied if it is not aligned.
 template <class R, class F>

@@ -51,6 +51,10 @@ READING: dict[str, str] = {
     "setdiag(A, d)": "dia", "A.max()": "csr", "norm(A)": "csr", "A.sum()": "csc", "A > 0": "csr", "A[mask]": "csr",
     "A[:, [3]]": "csr", "A.tocoo()": "csr",
 }  # fmt: skip
+RATIOS = {  #: groups that have a table of ratios, and its title
+    "whole diagonals": "What reads or writes whole diagonals, as a fraction of SciPy's time",
+    "elements": "Element by element, as a fraction of SciPy's time",
+}
 WITH_DENSE: tuple[str, ...] = ("A.toarray()", "A + dense", "A.multiply(dense)", "A != dense", "A == A")
 
 
@@ -164,7 +168,8 @@ def _same(ours: Any, theirs: Any) -> bool:
     if theirs.dtype == bool:
         return bool((given.tocsr() != theirs.tocsr()).nnz == 0)
     off = abs(given.tocsr() - theirs.tocsr())
-    return given.shape == theirs.shape and (off > 1e-13 * abs(theirs.tocsr())).nnz == 0
+    bound = 1e-13 * abs(theirs.tocsr())
+    return given.shape == theirs.shape and bool((off > bound).nnz == 0 and np.isfinite(off.data).all())
 
 
 def _pairs(report: Report) -> Iterator[Pair]:
@@ -184,12 +189,24 @@ def _times(report: Report) -> Iterator[Timed]:
 
 # ---- tables and the picture ---------------------------------------------------------------------------------------
 def _tables(report: Row) -> Tables:
-    yield "", table(report["rows"], {
+    yield "", table([row for row in report["rows"] if row["group"] not in RATIOS], {
         "": "{what}", "format": "{format}", "n": "{n}", "ours": lambda row: time(row["seconds"]),
         "SciPy": lambda row: time(row["scipy"]),
         "ratio": lambda row: columns.digits(row["ratio"]) if row["ratio"] else "",
         "limit": lambda row: (columns.digits if row["ratio"] else time)(row["limit"]), "within": _within,
     })  # fmt: skip
+    for group, title in RATIOS.items():
+        rows = select(report, group=group)
+        formats = {format: partial(_ratio, format=format) for (format,) in distinct(rows, "format")}
+        same = [select({"rows": rows}, what=what, n=n) for what, n in distinct(rows, "what", "n")]
+        yield title, table(same, {"": lambda some: some[0]["what"], "n": lambda some: str(some[0]["n"]), **formats})
+
+
+def _ratio(rows: list[Row], format: str) -> str:
+    """Return the ratio of the row with this format, "" if there is none."""
+    return "".join(
+        columns.digits(row["ratio"]) + "  WRONG" * (not row["ok"]) for row in rows if row["format"] == format
+    )
 
 
 def _within(row: Row) -> str:

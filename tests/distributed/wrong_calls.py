@@ -123,6 +123,8 @@ def errors(comm, folder):
         (lambda: cg(D, v, v if not wrong else 1), ValueError, "distributed.cg: x0 is"),
         (lambda: load(folder / "none" if wrong else folder / "saved", comm=comm), OSError, "none"),
         (lambda: load(folder / "text" if wrong else folder / "saved", comm=comm), ValueError, "distributed.json"),
+        (lambda: load(folder / "nested" if wrong else folder / "saved", comm=comm), ValueError, "maximum recursion"),
+        (lambda: load(folder / "huge" if wrong else folder / "saved", comm=comm), ValueError, "shape [118059162"),
         (lambda: load(folder / "version" if wrong else folder / "saved", comm=comm), ValueError, "version 7"),
         (lambda: load(folder / "borders" if wrong else folder / "saved", comm=comm), ValueError, "borders [0, 7, 5]"),
         (lambda: load(folder / "shape" if wrong else folder / "saved", comm=comm), ValueError, "shape None"),
@@ -200,11 +202,15 @@ def errors(comm, folder):
 
 def save_damaged(comm, D, other, folder):
     """Save a matrix in several folders, of which some are damaged then."""
-    for name in ("saved", "text", "version", "borders", "shape", "format", "damaged", "mixed"):
+    for name in ("saved", "text", "nested", "huge", "version", "borders", "shape", "format", "damaged", "mixed"):
         save(folder / name, D)
     save(folder / "other", other)
     if comm.rank == 0:
         (folder / "text" / "distributed.json").write_text("{")
+        (folder / "nested" / "distributed.json").write_text("[" * 100_000)
+        (folder / "huge" / "distributed.json").write_text(
+            f'{{"version": 1, "shape": [{2**70}, 5], "borders": [0, {2**70}]}}'
+        )
         (folder / "version" / "distributed.json").write_text('{"version": 7}')
         (folder / "borders" / "distributed.json").write_text('{"version": 1, "shape": [5, 5], "borders": [0, 7, 5]}')
         index = folder / "format" / "distributed.json"

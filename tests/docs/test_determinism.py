@@ -48,6 +48,7 @@ def test_exceptions_on_a_gpu_are_those_of_the_pages():
         for format in ds.formats() for kernel, operation, _, repeats in gpu_kernels(format) if repeats != "yes"
     }  # fmt: skip
     for row, cells in STORED["cuda"].items():
+        assert cells, row
         assert all(cells.values()) or shown.is_exception(shown.parsed(row), shown.exceptions(PAGE)), row
 
 

@@ -10,6 +10,7 @@ EVENTS = {  # what loading objects or running commands begins with
     "os.mkdir", "os.remove", "os.rename", "ctypes.dlopen",
 }  # fmt: skip
 _state = {"installed": False, "active": False}
+_seen: list[str] = []  # also what the code that was called has caught
 
 
 class CodeRan(Exception):
@@ -18,7 +19,8 @@ class CodeRan(Exception):
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:
     if _state["active"] and event in EVENTS:
-        raise CodeRan(f"{event}{arguments!r:.200}")
+        _seen.append(f"{event}{arguments!r:.200}")
+        raise CodeRan(_seen[-1])
 
 
 @contextmanager
@@ -28,7 +30,10 @@ def no_code() -> Iterator[None]:
         sys.addaudithook(_hook)
         _state["installed"] = True
     _state["active"] = True
+    _seen.clear()
     try:
         yield
     finally:
         _state["active"] = False
+        if _seen:
+            raise CodeRan(_seen[0])

@@ -5,6 +5,7 @@ import re
 import struct
 import zipfile
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from fuzz.case import Case as Case
 from fuzz.surviving import survive
 
 BLOCK = 50  # cases per child process
-_LIBRARIES = [import_module("fast_matrix_market"), import_module("scipy.io")]
+_LIBRARIES = [import_module(name) for name in ("fast_matrix_market", "scipy.io") if find_spec(name.partition(".")[0])]
 
 
 def prepare(plan: Any) -> None:

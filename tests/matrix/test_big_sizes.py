@@ -6,6 +6,8 @@ period 3233 except near its ends, and all of it is compared. Values are small in
 
 import fcntl
 import gc
+import os
+import re
 import shutil
 import sys
 import tempfile
@@ -63,7 +65,7 @@ EACH_FORMAT = pytest.mark.parametrize("format", ds.formats())
 @pytest.fixture(autouse=True)
 def alone():
     """One of these tests at a time, also among processes: each may use most of the memory."""
-    with (Path(tempfile.gettempdir()) / "diagsparse-test-big-sizes").open("w") as lock:
+    with (Path(tempfile.gettempdir()) / f"diagsparse-test-big-sizes-{os.getuid()}").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
         gc.collect()
@@ -169,7 +171,8 @@ def check_if_it_fits(size, run, transposed=False):
     try:
         y = run()
     except MemoryError as error:
-        assert str(error)
+        assert re.search("would need|no free block", str(error))
+        print(f"left out: {error}")
     else:
         check(size, y, transposed=transposed)
 
@@ -191,7 +194,7 @@ def check_kernel(size, A, x, kernel):
     if kernel == "sequential" and A.device != "cpu":
         return  # one thread, which takes minutes
     if kernel not in A.kernels():
-        with raises(ValueError, f"cuSPARSE: matrix with {A.values.size} stored values", "fewer than 2^31"):
+        with raises(ValueError, f"cuSPARSE supports matrices with fewer than 2^31 stored values, got {A.values.size}"):
             A.matvec(x, kernel=kernel)
         return
     check_if_it_fits(size, lambda: A.matvec(x, kernel=kernel))

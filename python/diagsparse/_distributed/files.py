@@ -134,7 +134,7 @@ def load(
 def _read_index(path: Path, who: str) -> dict[str, Any]:
     try:
         index = json.loads(path.read_text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{who}: {path}: {error}") from None
     version = index.get("version") if isinstance(index, dict) else None
     if version != _VERSION:
@@ -150,8 +150,8 @@ def _read_index(path: Path, who: str) -> dict[str, Any]:
 
 
 def _are_counts(values: Any) -> bool:
-    """Whether these are two or more integers from 0."""
-    return isinstance(values, list) and len(values) > 1 and all(type(one) is int and one >= 0 for one in values)
+    """Whether these are two or more integers from 0 that a 64-bit integer can hold."""
+    return isinstance(values, list) and len(values) > 1 and all(type(one) is int and 0 <= one < 2**63 for one in values)
 
 
 def _name(process: int) -> str:

@@ -21,4 +21,4 @@ def sorting(entries: int, itemsize: int, backend: Backend) -> int:
     On the CPU entries are distributed by counting. On a GPU they are sorted by keys: this needs two buffers for keys
     and positions of values, and the values in both orders.
     """
-    return 0 if backend is CPU else (32 + itemsize) * entries
+    return 0 if backend is CPU else (33 + itemsize) * entries

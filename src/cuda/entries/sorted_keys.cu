@@ -18,7 +18,7 @@ void run(const char* name, const F& algorithm) {
   check(algorithm(workspace.get(), bytes), name, __FILE__, __LINE__);
 }
 
-// Sorts in two buffers, which alternate; then no other workspace depends on the number of keys.
+// Sorts in two buffers, which alternate. The other workspace is small: less than a byte for each key.
 template <class F>
 void sort_alternating(const char* name, Keys& keys, const F& algorithm) {
   if (keys.count < 2) return;

@@ -31,8 +31,8 @@ Array converted(const Array& a, DType dtype) {
 std::shared_ptr<Indices32> indices_of(const Matrix& a) {
   return a.cache().get<Indices32>("cusparse indices", [&] {
     if (a.values.size() > 0x7fffffff) {  // with indices of 64 bits, some of its algorithms fail or return zeros
-      throw std::invalid_argument("cuSPARSE: matrix with " + std::to_string(a.values.size()) +
-                                  " stored values; the kernels that call it support fewer than 2^31");
+      throw std::invalid_argument("cuSPARSE supports matrices with fewer than 2^31 stored values, got " +
+                                  std::to_string(a.values.size()));
     }
     const bool slices = a.format == sell.name, pointers = slices || entry_format(a.format).pointers;
     const char* first = slices ? "slice_indptr" : pointers ? "indptr" : "row";

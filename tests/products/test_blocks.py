@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cases import (
     DIAGONAL,
     EACH_DTYPE,
@@ -242,12 +243,17 @@ def test_the_matrix_is_not_copied_for_strided_input():
     assert A.values.__array_interface__["data"] == address
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3, 4, 8, 16, 17])
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
-def test_columns_have_the_bits_of_vectors(dtype, columns):
+@pytest.mark.parametrize("layout", ["", "hermitian", "real A"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_columns_have_the_bits_of_vectors(dtype, layout):
     """Whether a vector of the processor has elements of a row, of several rows, or of a column."""
     n, offsets = 1003, (-700, -300, -1, 0, 2, 700)
-    A = ds.diags([random(n - abs(k), dtype, "values", k) for k in offsets], offsets, shape=(n, n), format="hm")
-    X = np.ascontiguousarray(random((n, columns), dtype, "x"))
-    each = np.stack([A @ np.ascontiguousarray(x) for x in X.T], axis=1)
-    assert np.array_equal(A @ X, each) and np.array_equal(A @ np.asfortranarray(X), each)
+    of_A = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype) if layout == "real A" else dtype
+    a = sp.diags_array([random(n - abs(k), of_A, "values", k) for k in offsets], offsets=offsets, shape=(n, n))
+    A = ds.hm_array(a + a.conj().T, symmetry="hermitian") if layout == "hermitian" else ds.hm_array(a)
+    for columns in (1, 2, 3, 4, 5, 6, 7, 8, 13, 16, 17, 31):
+        X, Y = (np.ascontiguousarray(random((n, columns), dtype, name)) for name in "xy")
+        each = np.stack([A @ np.ascontiguousarray(x) for x in X.T], axis=1)
+        assert np.array_equal(A @ X, each) and np.array_equal(A @ np.asfortranarray(X), each), columns
+        one = A.matvec(X, out=Y.copy(), alpha=0.5, beta=2)
+        assert np.array_equal(one, A.matvec(X, out=np.asfortranarray(Y), alpha=0.5, beta=2)), columns

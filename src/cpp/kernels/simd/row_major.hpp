@@ -1,6 +1,6 @@
 // y = A x for a block x with contiguous rows (C order). For each row of y, as many columns as fit a few vectors stay in
-// registers, while one value of every diagonal is broadcast and multiplied by them. 2, 4 or 8 columns of real numbers
-// share a vector with those of the next rows.
+// registers, while one value of every diagonal is broadcast and multiplied by them. A few columns of real numbers share
+// vectors with those of the next rows.
 #pragma once
 
 #include <algorithm>
@@ -26,19 +26,12 @@ class RowMajor {
 
   // The rows [first, last) and all `cols` columns of the sum over [begin, end).
   [[gnu::always_inline]] void run(const Term* begin, const Term* end, int64 first, int64 last, int64 cols) const {
-    if constexpr (!is_complex<T> && sizeof(U) >= 4) {
-      const int64 contiguous = x_stride == cols && y_stride == cols ? cols : 0;
-      if constexpr (kReals >= 4) {
-        if (contiguous == 2) return several_rows<2>(begin, end, first, last);
-      }
-      if constexpr (kReals >= 8) {
-        if (contiguous == 4) return several_rows<4>(begin, end, first, last);
-      }
-      if constexpr (kReals >= 16) {
-        if (contiguous == 8) return several_rows<8>(begin, end, first, last);
-      }
-    }
     const bool mixed = is_complex<U> && same_conjugation(begin, end) != end;
+    if constexpr (kShares) {
+      const int64 reals = cols * kWidth;
+      const bool contiguous = x_stride == cols && y_stride == cols, fills = kIsa == 0 && reals == kReals;
+      if (contiguous && reals <= kMostShared && !fills) return several_rows(begin, end, mixed, first, last, cols);
+    }
     Window w(begin, end);
     for (int64 i = first; i < last; ++i) {
       w.move(i, 1);
@@ -48,10 +41,61 @@ class RowMajor {
 
  private:
   static constexpr int kReals = kVectorBytes / static_cast<int>(sizeof(R));  // in a vector
+  static constexpr int kWidth = is_complex<T> ? 2 : 1;                       // reals of an element of y
+  static constexpr bool kByReals = is_complex<V> || !is_complex<T>;          // reals of x are those of y, times factors
+  static constexpr bool kShares = kByReals && sizeof(Real<U>) >= 4 && (kIsa > 0 || !is_complex<T>);
+  static constexpr int kMostShared = kIsa > 0 ? 2 * kReals - 1 : 3;  // reals of a row that shares vectors with others
+  using Vec = Vector<R, kReals>;
+  using Lane = std::conditional_t<sizeof(R) == 8, std::int64_t, std::int32_t>;
+  using Lanes = Vector<Lane, kReals>;
+
+  // One value for all lanes of any vector.
+  struct Broadcast {
+    U value;
+
+    R re(int) const {
+      if constexpr (is_complex<U>) return static_cast<R>(value.re);
+      else return static_cast<R>(value);
+    }
+    R im(int) const {
+      if constexpr (is_complex<U>) return static_cast<R>(value.im);
+      else return 0;
+    }
+  };
+  // Values of as many rows as a vector has lanes. In vector k, lane l is in row[k][l] of them.
+  struct Picked {
+    Vec real, imag;
+    const Lanes* row;
+
+    [[gnu::always_inline]] Picked(const U* values, const Lanes* row) : row(row) {
+      if constexpr (is_complex<U>) {
+        const auto* const parts = reinterpret_cast<const Real<U>*>(values);
+        const Vec low = load_as<R, kReals>(parts), high = load_as<R, kReals>(parts + kReals);
+        real = every_second<0>(low, high, std::make_index_sequence<kReals>{});
+        imag = every_second<1>(low, high, std::make_index_sequence<kReals>{});
+      } else {
+        real = load_as<R, kReals>(values);
+      }
+    }
+    Vec re(int k) const { return picked(real, row[k]); }
+    Vec im(int k) const { return picked(imag, row[k]); }
+  };
+
+  // The same for two reals in a row: vectors k = 0 to 3 are of twice as many rows.
+  struct Doubled {
+    Vec value[4];
+
+    [[gnu::always_inline]] explicit Doubled(const U* values) {
+      for (int k = 0; k < 4; ++k) {
+        value[k] = twice<Vec>(load_as<R, kReals / 2>(values + k * kReals / 2), std::make_index_sequence<kReals>{});
+      }
+    }
+    Vec re(int k) const { return value[k]; }
+  };
 
   [[gnu::always_inline]] void one_row(const Term* some, const Term* some_end, bool mixed, int64 i, int64 cols) const {
     int64 c = 0;
-    constexpr int wide = kReals / (is_complex<T> ? 2 : 1);
+    constexpr int wide = kReals / kWidth;
     for (; c + 4 * wide <= cols; c += 4 * wide) columns<wide, 4>(some, some_end, mixed, i, c);
     for (; c + wide <= cols; c += wide) columns<wide, 1>(some, some_end, mixed, i, c);
     if constexpr (wide >= 8) {
@@ -63,45 +107,58 @@ class RowMajor {
     for (; c < cols; ++c) columns<1, 1>(some, some_end, mixed, i, c);
   }
 
-  // The same for K contiguous columns of real numbers, which do not fill a vector: it has the elements of several rows.
-  template <int K>
-  void several_rows(const Term* begin, const Term* end, int64 first, int64 last) const {
-    constexpr int N = 4, height = kReals / K;  // vectors at a time, and rows of a vector
+  // The same for a few contiguous columns, which do not fill vectors: as many rows as a vector has lanes are as many
+  // vectors as a row has reals.
+  [[gnu::noinline]] void several_rows(const Term* begin, const Term* end, bool mixed, int64 first, int64 last,
+                                      int64 cols) const {
+    const int64 reals = cols * kWidth;
+    Lanes row[kMostShared];
+    for (int64 n = 0; n < reals; ++n) {
+      for (int l = 0; l < kReals; ++l) row[n][l] = static_cast<Lane>((n * kReals + l) / reals);
+    }
+    const int64 rows = reals == 2 ? 2 * kReals : kReals;
     Window w(begin, end);
     for (int64 i = first; i < last;) {
-      const int64 next = i + N * height;
-      w.move(i, N * height);
-      if (next > last || w.ragged()) {
+      w.move(i, rows);
+      if (i + rows > last || w.ragged()) {
         w.move(i, 1);
-        one_row(w.some, w.some_end, false, i++, K);
+        one_row(w.some, w.some_end, mixed, i++, cols);
         continue;
       }
-      using Vec = Vector<R, height * K>;
-      Vec sums[1][N] = {};
-      for (const Term* t = w.some; t < w.some_end; ++t) {
-        const U* const values = u + (t->u + i);
-        const V* const rows = x + (t->v + i) * K;
-#pragma GCC unroll 4
-        for (int n = 0; n < N; ++n) {
-          const auto a = load_as<R, height>(values + n * height);
-          const Vec v = load_as<R, height * K>(rows + n * height * K);
-          sums[0][n] += repeated<K, R, height>(a) * v;
-        }
+      const auto picked_from = [&](int64 n) {
+        return [values = u + i, in = row + n](const Term& t) { return Picked(values + t.u, in); };
+      };
+      if constexpr (!is_complex<T>) {
+        if (reals == 2) shared<4>(w, mixed, i, 0, 2, [values = u + i](const Term& t) { return Doubled(values + t.u); });
       }
-      put_vectors(update, sums, [&](int) { return y + i * K; });
-      i = next;
+      int64 n = 0;
+      for (; n + 4 <= reals; n += 4) shared<4>(w, mixed, i, n, reals, picked_from(n));
+      if (reals - n == 3) shared<3>(w, mixed, i, n, reals, picked_from(n));
+      if (reals - n == 2 && n > 0) shared<2>(w, mixed, i, n, reals, picked_from(n));
+      if (reals - n == 1) shared<1>(w, mixed, i, n, reals, picked_from(n));
+      i += rows;
     }
   }
 
-  // Computes Width values in each of N vectors. u = a + ib times x is a x + b (i x): two real multiples of the lanes of
-  // x.
+  // The vectors n to n + N - 1 of the rows from i on.
+  template <int N, class Values>
+  [[gnu::always_inline]] void shared(const Window& w, bool mixed, int64 i, int64 n, int64 reals,
+                                     const Values& values_of) const {
+    const int64 at = n * kReals;
+    sum<kReals, N>(
+        w.some, w.some_end, mixed, values_of,
+        [&](const Term& t) { return reinterpret_cast<const Real<V>*>(x) + (t.v + i) * reals + at; },
+        y + (i * reals + at) / kWidth);
+  }
+
+  // Computes Width values in each of N vectors.
   template <int Width, int N>
   [[gnu::always_inline]] void columns(const Term* begin, const Term* end, bool mixed, int64 i, int64 c) const {
-    constexpr int lanes = Width * (is_complex<T> ? 2 : 1);
+    constexpr int lanes = Width * kWidth;
     T* out = y + i * y_stride + c;
     const U* const values = u + i;
     const V* const rows = x + i * x_stride + c;
-    if constexpr (lanes == 1 || (!is_complex<V> && is_complex<T>)) {
+    if constexpr (lanes == 1 || !kByReals) {
       T sums[Width * N] = {};
       for (const Term* t = begin; t < end; ++t) {
         const U a = conjugate_if(conj_u != t->conjugated, values[t->u]);
@@ -112,33 +169,38 @@ class RowMajor {
       else if (update.plain) std::copy_n(sums, Width * N, out);
       else put_sums(update, out, sums, Width * N);
     } else {
-      using Vec = Vector<R, lanes>;
-      Vec sums[1][N] = {}, q[N] = {};
-      Vec(&p)[N] = sums[0];
-      const Term* t = begin;
-      do {
-        const Term* const next = mixed ? same_conjugation(t, end) : end;
-        for (; t < next; ++t) {
-          const U a = values[t->u];
-          const auto* row = reinterpret_cast<const Real<V>*>(rows + t->v * x_stride);
-#pragma GCC unroll 4
-          for (int n = 0; n < N; ++n) {
-            const Vec v = load_as<R, lanes>(row + n * lanes);
-            if constexpr (is_complex<U>) {
-              p[n] += static_cast<R>(a.re) * v;
-              q[n] += static_cast<R>(a.im) * v;
-            } else {
-              p[n] += static_cast<R>(a) * v;
-            }
-          }
-        }
-        for (int n = 0; mixed && t < end && n < N; ++n) q[n] = Vec{} - q[n];
-      } while (mixed && t < end);
-      const bool conj = conj_u != (begin < end && end[-1].conjugated);
-#pragma GCC unroll 4
-      for (int n = 0; n < N; ++n) p[n] = total(p[n], q[n], conj);
-      put_vectors(update, sums, [&](int) { return out; });
+      sum<lanes, N>(
+          begin, end, mixed, [=](const Term& t) { return Broadcast{values[t.u]}; },
+          [=, this](const Term& t) { return reinterpret_cast<const Real<V>*>(rows + t.v * x_stride); }, out);
     }
+  }
+
+  // N vectors of sums. u = a + ib times x is a x + b (i x): two real multiples of the lanes of x.
+  template <int lanes, int N, class Values, class Rows>
+  [[gnu::always_inline]] void sum(const Term* begin, const Term* end, bool mixed, const Values& values_of,
+                                  const Rows& row_of, T* out) const {
+    using Some = Vector<R, lanes>;
+    Some sums[1][N] = {}, q[N] = {};
+    Some(&p)[N] = sums[0];
+    const Term* t = begin;
+    do {
+      const Term* const next = mixed ? same_conjugation(t, end) : end;
+      for (; t < next; ++t) {
+        const auto a = values_of(*t);
+        const Real<V>* const row = row_of(*t);
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) {
+          const Some v = load_as<R, lanes>(row + n * lanes);
+          p[n] += a.re(n) * v;
+          if constexpr (is_complex<U>) q[n] += a.im(n) * v;
+        }
+      }
+      for (int n = 0; mixed && t < end && n < N; ++n) q[n] = Some{} - q[n];
+    } while (mixed && t < end);
+    const bool conj = conj_u != (begin < end && end[-1].conjugated);
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) p[n] = total(p[n], q[n], conj);
+    put_vectors(update, sums, [&](int) { return out; });
   }
 
   // The end of the terms that are conjugated as the first one is.
@@ -146,11 +208,11 @@ class RowMajor {
     return std::find_if(t, end, [=](const Term& other) { return other.conjugated != t->conjugated; });
   }
 
-  template <class Vec>
-  static Vec total(Vec p, Vec q, bool conj) {
+  template <class Some>
+  static Some total(Some p, Some q, bool conj) {
     if constexpr (is_complex<U>) {
-      constexpr int lanes = sizeof(Vec) / sizeof(R);
-      const Vec swapped = swap_pairs(q, std::make_index_sequence<lanes>{});
+      constexpr int lanes = sizeof(Some) / sizeof(R);
+      const Some swapped = swap_pairs(q, std::make_index_sequence<lanes>{});
       for (int l = 0; l < lanes; ++l) p[l] += (l % 2 == 0) != conj ? -swapped[l] : swapped[l];
     }
     return p;

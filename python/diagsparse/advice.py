@@ -186,7 +186,7 @@ def recommend(
 
 def array(
     arg: Any, format: str | None = None, *, op: str = "matvec", dtype: Any = None, device: str | None = None,
-    **layout: Any,
+    copy: bool = False, **layout: Any,
 ) -> SparseArray:  # fmt: skip
     """Convert a matrix to diagsparse, in a given format or in the one that should be fastest.
 
@@ -208,6 +208,9 @@ def array(
         `format` that stores them, such as dia, hm, cdm, mdia and bmsparse.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default the device of `arg`.
+    copy : bool
+        Whether the values are copied in any case. By default, the result shares them with `arg` where its format stores
+        the same values in the same order, such as csr and coosr for a csr matrix of SciPy: then ``A *= 2`` changes both.
     **layout
         Options of the format, such as ``sigma=`` for sell or ``period=`` for dia, and ``shape=`` if `arg` is a tuple of
         component arrays.
@@ -250,17 +253,17 @@ def array(
     if op not in OPS:
         check_op(op, None, "array")  # raises
     if format is not None:
-        return format_named(format).array(arg, dtype=dtype, device=device, **layout)
+        return format_named(format).array(arg, dtype=dtype, device=device, copy=copy, **layout)
     if layout:
         raise TypeError(f"array: {', '.join(layout)}: options of a format need format=")
     ours = isinstance(arg, SparseArray)
     if ours:
-        given = arg if dtype is None else arg.astype(dtype, copy=False)
+        given = arg if dtype is None and not copy else arg.astype(dtype or arg.dtype, copy=copy)
     elif dtype is not None and is_narrow(named_dtype(dtype)):
         name, storing = named_dtype(dtype).name, storing_16_bits()
         raise TypeError(f"array: dtype {name} needs a format= that supports 16-bit floats: {storing}")
     else:
-        given = first_format(arg).array(arg, dtype=dtype, device=device)
+        given = first_format(arg).array(arg, dtype=dtype, device=device, copy=copy)
     check_op(op, given, "array")
     if not ours and given.nnz < _FEW:
         return _by_rule(given)

@@ -142,3 +142,15 @@ def test_nothing_to_solve():
 def test_all_methods_of_factorized_are_ranked():
     for device, module in (("cpu", host_factors), ("cuda", device_methods)):
         assert set(module.METHODS) <= set(methods.names(device))
+
+
+def test_a_dense_row_and_column():
+    """Minimum degree would take a time that is quadratic in their entries."""
+    n = 4000
+    S = sp.lil_array((n, n))
+    S.setdiag(2 * n)
+    S[0, 1:] = S[1:, 0] = 1
+    A, b = ds.csr_array(S.tocsr()), np.arange(1.0, n + 1)
+    x, report = ds.solve(A, b, method="superlu", report=True)
+    assert report.method == "superlu" and np.allclose(A @ x, b, rtol=1e-12)
+    assert ds.factorized(A, method="superlu").nbytes < 100 * n

@@ -189,3 +189,13 @@ def test_tuning_measures_scipy_too():
 def test_many_short_diagonals_are_no_advantage(shape):
     advice = ds.recommend(sp.csr_array(np.random.default_rng(0).random(shape)))
     assert advice.format not in ("dia", "hm", "cdm", "mdia", "qband")
+
+
+@pytest.mark.parametrize("format", [None, "csr", "coosr", "hm"])
+def test_a_copy_shares_no_values(format):
+    S = sp.random_array((50, 50), density=0.1, format="csr", rng=np.random.default_rng(0))
+    for given in (S, ds.csr_array(S.copy())):
+        before = given.toarray()
+        A = ds.array(given, format, copy=True)
+        A *= 2
+        assert np.array_equal(given.toarray(), before) and np.array_equal(A.toarray(), 2 * before)

@@ -20,7 +20,8 @@ from .triangles import Triangle
 
 _OPERATIONS = {"N": 0, "T": 1, "H": 2}  # of operations in LAPACK
 ALL = slice(None)
-# Of SuperLU, for matrices with symmetric positions: on grids, factors have half of the values of those by default.
+# Of SuperLU, for matrices with symmetric positions: on grids, factors have half of the values of those by default. But the
+# time of minimum degree is quadratic in the entries of the longest row.
 _WITHOUT_PIVOTING = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 _BLOCK = 64  # rows of the workspace of orthogonal factors for each right-hand side
 
@@ -139,7 +140,8 @@ def superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> t
         shifted = sp.csc_array(shifted - sigma * sp.eye_array(a.shape[0], dtype=a.dtype, format="csc"))
     require_finite(shifted.data)
     try:
-        factors = splu(shifted, **(_WITHOUT_PIVOTING if _needs_no_pivoting(shifted) else {}))
+        symmetric = not _has_dense_columns(shifted) and _needs_no_pivoting(shifted)
+        factors = splu(shifted, **(_WITHOUT_PIVOTING if symmetric else {}))
     except RuntimeError:  # whose text is about SuperLU's own files
         empty = np.flatnonzero((np.diff(shifted.tocsr().indptr) == 0) | (np.diff(shifted.indptr) == 0))
         why = f"row or column {empty[0]} has no elements" if empty.size else "SuperLU found a pivot that is zero"
@@ -151,6 +153,11 @@ def superlu(a: SparseArray, sigma: Any, below: int, above: int, order: int) -> t
         return factors.solve(_alone(b, rows, a.shape[0]), trans)[rows]
 
     return solve, factors.nnz * (a.dtype.itemsize + 4)
+
+
+def _has_dense_columns(a: sp.csc_array) -> bool:
+    """Whether a column has more than 10 sqrt(n) entries, as orderings by minimum degree usually define a dense one."""
+    return bool(a.nnz and np.diff(a.indptr).max() > 10 * np.sqrt(a.shape[0]))
 
 
 def _needs_no_pivoting(a: sp.csc_array) -> bool:

@@ -50,7 +50,8 @@ class Problem:
     def counts(self) -> dict[int, int]:
         """Number of elements on each diagonal that has any, by its offset."""
         summary = self.A._summary()
-        return {int(k): int(count) for k, count in zip(summary.offsets, summary.fill, strict=True) if count}
+        some = summary.fill > 0
+        return dict(zip(summary.offsets[some].tolist(), summary.fill[some].tolist(), strict=True))
 
     @property
     def nnz(self) -> int:

@@ -210,7 +210,7 @@ def array(
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ...; by default the device of `arg`.
     copy : bool
         Whether the values are copied in any case. By default, the result shares them with `arg` where its format stores
-        the same values in the same order, such as csr and coosr for a csr matrix of SciPy: then ``A *= 2`` changes both.
+        the same values in the same order, such as csr and coosr for SciPy's csr: then ``A *= 2`` changes both.
     **layout
         Options of the format, such as ``sigma=`` for sell or ``period=`` for dia, and ``shape=`` if `arg` is a tuple of
         component arrays.

@@ -162,3 +162,15 @@ def test_observables(device, method):
             np.testing.assert_allclose(result.expect, expected, rtol=0, atol=1e-7)
             np.testing.assert_allclose(to_host(result.final), exact[-1], rtol=0, atol=1e-8)
     assert ds.evolve(H, to_device(psi, device), times, observables=[H], states=True).states.shape == (3, n, 2)
+
+
+@pytest.mark.parametrize("method", [None, "krylov", "chebyshev"])
+def test_states_that_overflow(method):
+    """Exponentials above the largest number, and eigenvalues whose squares are."""
+    words = "not finite", "eigenvalues so large"
+    for size, generator in ((1000.0, True), (1e300, True), (1e300, False)):
+        H = ds.hm_array(np.diag([size, 1, 1]))
+        with np.errstate(all="ignore"), pytest.raises(OverflowError, match="|".join(words)):
+            ds.evolve(H, np.ones(3), 1.0, generator=generator, method=method)
+    x = ds.evolve(ds.hm_array(np.diag([600.0, 1, 1])), np.ones(3), 1.0, generator=True, method=method).final
+    assert np.isclose(x[0], np.exp(600.0)), "of which the norm overflows"

@@ -41,6 +41,8 @@ class Interval(NamedTuple):
 @lru_cache(maxsize=64)
 def _sizes(radius: float, oscillating: bool) -> np.ndarray:
     """Return Bessel functions of all orders that count: J of an oscillation, I e^-radius of growth."""
+    if not 0 <= radius < np.inf:
+        raise OverflowError("evolve: H has eigenvalues so large that the length of a series for them overflows")
     if oscillating:
         return jv(np.arange(int(radius + 15 * radius ** (1 / 3) + 60)), radius)
     return ive(np.arange(int(min(radius + 15 * radius ** (1 / 3), 10 * radius**0.5) + 60)), radius)

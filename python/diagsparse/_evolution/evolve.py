@@ -90,6 +90,8 @@ def evolve(
         If the states, or the vectors of a Krylov space, do not fit.
     numpy.linalg.LinAlgError
         If no step keeps `tol`.
+    OverflowError
+        If a state becomes infinite or NaN, as with a generator whose exponential is too large for the dtype.
 
     Notes
     -----

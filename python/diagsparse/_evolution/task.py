@@ -127,7 +127,10 @@ class Task:
                 v.assign(state, member(kept, i if self.keep else 0))
             for k, o in enumerate(self.observables or ()):
                 self._expectation(v, o, state, i, k)
-        return choice.interval is None or self._is_possible(start, v.norm(state), times[-1], choice.interval)
+        after = v.norm(state)
+        if np.isfinite(start) and not np.isfinite(after) and _overflows(state):
+            raise OverflowError(f"evolve: the state at t = {times[-1]:g} is not finite: {x.dtype} cannot hold it")
+        return choice.interval is None or self._is_possible(start, after, times[-1], choice.interval)
 
     def _is_possible(self, before: float, after: float, t: float, interval: Interval) -> bool:
         """Whether the norm of a state can have become what it is, if all eigenvalues are in the interval."""
@@ -146,6 +149,12 @@ class Task:
         v.multiply(o, state, image)
         found = np.array([v.inner(x, y) for x, y in zip(v.columns(state), v.columns(image), strict=True)])
         self.expect[i, k] = (found if self.expect.dtype.kind == "c" else found.real).reshape(self.expect.shape[2:])
+
+
+def _overflows(state: Any) -> bool:
+    """Whether elements of a state are infinite or NaN; its norm can be infinite without them."""
+    with np.errstate(all="ignore"):
+        return bool((state * 0).any())
 
 
 def on_host(task: Task, psi: Any) -> np.ndarray:

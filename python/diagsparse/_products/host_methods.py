@@ -20,8 +20,8 @@ from .triangles import Triangle
 
 _OPERATIONS = {"N": 0, "T": 1, "H": 2}  # of operations in LAPACK
 ALL = slice(None)
-# Of SuperLU, for matrices with symmetric positions: on grids, factors have half of the values of those by default. But the
-# time of minimum degree is quadratic in the entries of the longest row.
+# Of SuperLU, for matrices with symmetric positions: on grids, factors have half of the values of those by default. But
+# the time of minimum degree is quadratic in the entries of the longest row.
 _WITHOUT_PIVOTING = {"permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}}
 _BLOCK = 64  # rows of the workspace of orthogonal factors for each right-hand side
 

@@ -19,7 +19,8 @@ class Evolution:
     times : ndarray, shape (k,)
         The times, in the given order; k = 1 if a number was given.
     states : array, shape (k, n) or (k, n, p), or None
-        The states at these times: an array of the library of the initial state. None if they were not kept.
+        The states at these times: on a GPU an array of the library of the initial state, on the CPU of NumPy. None if
+        they were not kept.
     final : array, shape (n,) or (n, p)
         The state at the time that was given last.
     expect : ndarray, shape (k, m) or (k, m, p), or None

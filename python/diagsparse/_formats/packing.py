@@ -158,17 +158,17 @@ def _reason(packing: Packing, offset: int) -> str:
 
 
 def common_period(full: SparseArray) -> int | None:
-    """Return the smallest common period of the diagonals of a matrix that is not packed; None if they do not repeat.
+    """Return the common period of the diagonals of a matrix that is not packed; None if it repeats in none of them.
 
-    A diagonal without a period of its own only has to fit into the common one.
+    It is a multiple of the periods of those that have one. A diagonal without a period only has to fit into it.
     """
-    period = longest = 1
+    period = longest = most = 1
     for _, _, values in full._format.diagonals(full):
         own = CPU.core.shortest_period(np.ascontiguousarray(full._backend.host(values)))
         if own < len(values):
             period = lcm(period, own)
-        longest = max(longest, own)
+        longest, most = max(longest, own), max(most, len(values))
         if max(period, longest) >= max(full.shape[0], 2):
             return None
     period *= -(-longest // period)
-    return period if period < max(full.shape[0], 2) else None
+    return period if period < max(most, 2) else None

@@ -144,8 +144,8 @@ class Multigrid(LinearOperator):
         Returns
         -------
         array
-            The solution, of the shape and library of `b`, and with the dtype of ``A @ b``. If the matrix is singular,
-            it is the one whose elements add up to zero.
+            The solution, of the shape of `b`, and with the dtype of ``A @ b``; on a GPU of the library of `b`, on the
+            CPU of NumPy. If the matrix is singular, it is the one whose elements add up to zero.
 
         Raises
         ------

@@ -84,9 +84,9 @@ class Solver:
         Returns
         -------
         array
-            An array of the same library as `b`, with the dtype of ``A @ b``. If this is wider than that of A, the first
-            such `b` triggers a second factorization. It has the shape of `b`; for a batch always (count, n), or
-            interleaved (n, count).
+            On a GPU an array of the same library as `b`, on the CPU of NumPy, with the dtype of ``A @ b``. If this is
+            wider than that of A, the first such `b` triggers a second factorization. It has the shape of `b`; for a
+            batch always (count, n), or interleaved (n, count).
 
         Raises
         ------

@@ -92,7 +92,8 @@ def solve_triangular(A: Any, b: Any, *, lower: bool = True, unit: bool = False, 
     Returns
     -------
     array
-        The solution: an array of the same shape and library as `b`, with the dtype of ``A @ b``.
+        The solution: an array of the same shape as `b`, and on a GPU of the same library, on the CPU of NumPy, with the
+        dtype of ``A @ b``.
 
     Raises
     ------

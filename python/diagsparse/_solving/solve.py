@@ -71,8 +71,9 @@ def solve(
     Returns
     -------
     array
-        The solution: an array of the same shape and library as `b`; for a batch of shape (count, n), interleaved
-        (n, count). It has the dtype of ``A @ b``: float64 for float32 matrices and float64 right-hand sides.
+        The solution: an array of the same shape as `b`, and on a GPU of the same library, on the CPU of NumPy; for a
+        batch of shape (count, n), interleaved (n, count). It has the dtype of ``A @ b``: float64 for float32 matrices
+        and float64 right-hand sides.
 
     Raises
     ------

@@ -19,7 +19,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SECONDS = 240  # a notebook needs far less; a machine may be busy
 SHOWN = {  # what a reader must get to see
     "01_first_product": [
-        "<dia_array 490000 x 490000 float64: 3 diagonals from 0 to 700, symmetric, 2448598 stored, 11.8 MB, cpu>",
+        "<dia_array 490000 x 490000 float64: 5 diagonals from -700 to 700, period 700, 2448598 stored, 28.0 KB, cpu>",
         "forecast: result 51.0 MB, workspace 39.2 MB",
         "diagsparse dia, 1 thread",
         "values      symmetric",
@@ -34,7 +34,7 @@ SHOWN = {  # what a reader must get to see
         "<hm_array 8 x 8 float64: 4 diagonals from -7 to 1",
         "<cdm_array 8 x 8",
         "<bmsparse_array 24 x 24",
-        "the grid is smallest in hm",
+        "the grid is smallest in mdia",
     ],
     "03_which_format": [
         "<recommendation for",

@@ -254,5 +254,7 @@ def kernels(a: Any, operation: str = "matvec") -> list[str]:
     names = a._core.kernels(a.format, a._dtype.name)
     if operation not in names:
         raise ValueError(f'kernels: no operation {operation!r}; there are "matvec", "matmul" and "chain"')
-    too_many = math.prod(a._matrix.values.shape) >= 2**31
-    return [name for name in names[operation] if not (too_many and name.startswith("cusparse"))]
+    ours = [name for name in names[operation] if not name.startswith("cusparse")]
+    if len(ours) == len(names[operation]) or math.prod(a._matrix.values.shape) < 2**31:
+        return names[operation]
+    return ours

@@ -68,7 +68,7 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
             for reuse, how in HOW.items():
                 run = partial(_run, build, make, family, "matvec", reuse, quick)
                 yield f"{name}, {words(threads)}{how}", partial(_with_threads, threads, run)
-        yield f"{name}, {TITLES['matmul']}", partial(_run, build, make, "", "matmul", True, quick)
+        yield f"{name} of this family, {TITLES['matmul']}", partial(_run, build, make, "", "matmul", True, quick)
 
 
 def _thread_counts(where: Backend) -> list[int]:

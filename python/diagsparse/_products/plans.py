@@ -62,15 +62,15 @@ class MatmulPlan:
             b = a if square else b._format.as_operand(b)
             unpacked = sum(x.nbytes for x, given in zip((a, b), self._given, strict=True) if x is not given)
         self._backend = a._backend
-        check_same_device("matmul", a, b)
+        if a._backend is not b._backend:
+            check_same_device("matmul", a, b)  # raises
         if a._shape[1] != b._shape[0]:
             raise ValueError(
                 f"matmul: A is {display.operand(a)} and B is {display.operand(b)}: "
                 f"A has {a.shape[1]} columns, B has {b.shape[0]} rows"
             )
         if format is not None:
-            format_named(format)  # raises for an unknown name
-            a._core.check_shape(format, a.shape[0], b.shape[1])
+            a._core.check_shape(format_named(format).name, a.shape[0], b.shape[1])
         if format is None and isinstance(out, SparseArray) and out._format is a._format:
             format = a._format.name  # even if another one would be faster
         self._format, self._work = product_formats(a, b, format, repeated, bool(kernel or symmetry))

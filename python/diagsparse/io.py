@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 
 from ._backends import memory
-from ._backends.types import ConversionWarning, floats_for
+from ._backends.types import ConversionWarning, floats_for, named_dtype, widened
 from ._files import archives, matrix_market
 from ._matrix.base import is_from_scipy
 from ._matrix.registry import format_named
@@ -44,8 +44,8 @@ def read(
         Format of the result, one of `diagsparse.formats()`. The default is csr for Matrix Market files, and the format
         of the file for archives.
     dtype : dtype, optional
-        float32, float64, complex64 or complex128. The default is the dtype in the file, with float64 for integers and
-        for patterns (with a `ConversionWarning` for integers).
+        float32, float64, complex64 or complex128, and float16 or bfloat16 if the format stores them. The default is the
+        dtype in the file, with float64 for integers and for patterns (with a `ConversionWarning` for integers).
     max_bytes : int, optional
         Limit for the memory that reading needs, which is predicted from the header of the file, and for the result. The
         default is 100 times the bytes of the file, but at least 256 MB and at most the free memory. So a small file
@@ -121,7 +121,9 @@ def _converted(loaded: Any, format: str, dtype: DTypeLike | None, limit: int) ->
     if format == "coo" and loaded.format == "dia" and loaded.shape[0] > loaded.data.size:
         loaded = _entries(loaded)
     intermediate = format if format in ("csr", "csc", "coo") or loaded.format == "dia" else "csr"
-    return format_named(intermediate).array(loaded, dtype=dtype, max_bytes=limit).asformat(format, max_bytes=limit)
+    first = None if dtype is None else widened(named_dtype(dtype))
+    result = format_named(intermediate).array(loaded, dtype=first, max_bytes=limit).asformat(format, max_bytes=limit)
+    return result if dtype is None else result.astype(dtype, copy=False)
 
 
 def _entries(a: Any) -> Any:

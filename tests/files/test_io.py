@@ -170,6 +170,9 @@ def test_dtype_and_format(tmp_path, caplog):
         ds.read(tmp_path / "c.mtx", dtype=float)
     with pytest.raises(TypeError, match="dtype int64: expected float32"):
         ds.read(tmp_path / "c.mtx", dtype=int)
+    assert ds.read(path, dtype="float16", format="hm").dtype == np.float16
+    with pytest.raises(TypeError, match=r"ell_array.*float16"):
+        ds.read(path, dtype="float16", format="ell")
     with pytest.raises(ValueError, match='no format "best"'):
         ds.read(tmp_path / "c.mtx", format="best")
 

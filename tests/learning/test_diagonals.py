@@ -156,6 +156,8 @@ def test_errors(library):
         np.ones(9) @ A
     with raises(ValueError, "shape (2, 9)", "5 x 9", "5 columns"):
         np.ones((2, 9)) @ A
+    with raises(ValueError, "shape (9, 2, 2)", "3 dimensions", "expected 1 or 2"):
+        A._applied(np.ones((9, 2, 2)))
     with raises(ValueError, "A is 5 x 9", "B is 5 x 9"):
         A @ A
     with raises(ValueError, "A is 5 x 9", "B is 9 x 5"):

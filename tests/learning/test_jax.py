@@ -176,5 +176,7 @@ def test_matrices_of_diagsparse_in_traced_functions():
         with raises(TypeError, "jax.jit", "diagsparse.jax.from_array"):
             jax.jit(function)(x)
     assert np.allclose(jax.jit(lambda x: from_array(A) @ x)(x), A @ np.ones(6))
+    with raises(TypeError, "to_array: JAX traces the values", "A.todense()"):
+        jax.jit(lambda A: A.to_array())(from_array(A))
     with raises(TypeError, "integers", "traced"):
         jax.jit(lambda k: Diagonals(jnp.ones((1, 3)), [k], (3, 3)))(0)

@@ -209,6 +209,7 @@ def test_tensors_give_tensors(device):
     for dtype, result in (
         (torch.float32, torch.float64),
         (torch.int64, torch.float64),
+        (torch.bfloat16, torch.float64),
         (torch.complex64, torch.complex128),
     ):
         x = torch.ones(6, dtype=dtype)

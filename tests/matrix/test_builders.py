@@ -108,6 +108,9 @@ def test_blocks_that_do_not_fit():
             stack([np.ones(3), A])
     with raises(MemoryError, "limit"):
         ds.hstack([A] * 50, max_bytes=100)
+    blocks = [ds.eye(2, 100, 50), ds.eye(2, 100)]
+    with raises(MemoryError, f"4 nonzeros need {ds.block_diag(blocks, 'csr').nbytes} B as csr_array"):
+        ds.block_diag(blocks, "hm", max_bytes=10)
 
 
 @FORMATS

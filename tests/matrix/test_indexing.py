@@ -101,6 +101,8 @@ def test_invalid_indices(format):
     for which, words in (((9, 0), "axis 0 of 9"), ((0, -10), "axis 1 of 9"), (9, "axis 0"), ((0, 0, 0), "")):
         with raises(IndexError, words):
             A[which]
+    with raises(IndexError, f"{format} has no more than two dimensions", "A.toarray()"):
+        A[None]
     for which in ("rows", 1.5, (0, 2.5), np.ones((3, 3, 3), bool)):
         with pytest.raises((IndexError, TypeError, ValueError)):
             A[which]

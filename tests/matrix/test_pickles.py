@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from cases import DIAGONAL, make, matrix, ours
+from cases import DIAGONAL, make, matrix, ours, raises
 from pickled import refuse_state, state_of
 
 import diagsparse as ds
@@ -106,3 +106,15 @@ def test_good_pickles_still_pass(format):
             A = view(ours(name, format, "complex128"))
             B = pickle.loads(pickle.dumps(A))
             assert B.format == A.format and np.array_equal(B.toarray(), A.toarray())
+
+
+def test_objects_without_pickles_say_what_to_pickle():
+    A = ds.eye(4)
+    for made, words in (
+        (ds.plan_matmul(A, A), "pickle A and B, and plan again: diagsparse.plan_matmul(A, B)"),
+        (ds.linear_combination([A]), "diagsparse.linear_combination(matrices)"),
+        (ds.factorized(A), "factor it again: diagsparse.factorized(A, sigma)"),
+        (ds.ilu0(A), "factor it again: diagsparse.ilu0(A)"),
+    ):
+        with raises(TypeError, "cannot be pickled", words):
+            pickle.dumps(made)

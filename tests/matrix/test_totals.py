@@ -97,7 +97,10 @@ def test_sums_do_not_overwrite_the_matrix(format):
         A.sum(axis=0, out=A.values.reshape(-1)[:3])
     still = np.zeros(3)
     still.flags.writeable = False
-    with raises(ValueError, "sum: out is read-only"):
-        A.sum(axis=0, out=still)
+    for name in ("sum", "mean"):
+        with raises(ValueError, f"{name}: out is read-only"):
+            getattr(A, name)(axis=0, out=still)
+        with raises(ValueError, f"{name}: axis 7"):
+            getattr(A, name)(axis=7)
     with raises(TypeError, "values: got a masked array"):
         A.values = np.ma.masked_equal(A.values, 2)

@@ -14,8 +14,11 @@ def test_matrices_that_form_no_batch():
         ds.batch_array(np.zeros((3, 6, 8)), A)
     with raises(ValueError, "values have shape (6, 9)", "(count, 6, 9)"):
         ds.batch_array(np.zeros((6, 9)), A)
-    with raises(TypeError, "int64", "float64"):
-        ds.batch_array(np.zeros((3, 6, 9), int), A)
+    for dtype, supported in (("int64", "float64"), ("float16", "float32"), (np.clongdouble, "complex128")):
+        with raises(TypeError, np.dtype(dtype).name, f"values.astype('{supported}')"):
+            ds.batch_array(np.zeros((3, 6, 9), dtype), A)
+    with raises(TypeError, "like is SciPy's dia_array, expected a dia_array"):
+        ds.batch_array(np.zeros((3, 6, 9)), A.to_scipy("dia"))
     with raises(TypeError, "like is csr_array", "dia_array, hm_array or cdm_array"):
         ds.batch_array(np.zeros((3, 6)), ours("banded 9", "csr"))
     with raises(ValueError, "transposed view", "copy()"):

@@ -270,3 +270,11 @@ def test_large_results_are_the_same(device):
             got = to_host(C.diagonal(k))
             exact = long(x[rows]) * long(y[rows + k])
             assert_within(got, exact, abs(exact), 1, f"{format}, {dtype}, {k}")
+
+
+def test_integers_give_float64():
+    x, y = np.arange(9), np.arange(9, 18) % 2 == 0
+    for A in (ours("banded 9", "dia", "float32"), ds.batch_array([ours("banded 9", "dia")] * 2)):
+        C = ds.sampled_product(A, x, y)
+        expected = ds.sampled_product(A, x.astype(float), y.astype(float))
+        assert C.dtype == np.float64 and np.array_equal(C.values, expected.values)

@@ -56,9 +56,15 @@ def product(multiply: Callable[[Any, bool], Any], x: Any, out: Any) -> Any:
 
 
 def _readable(x: Any) -> Any:
-    """Return a tensor without gradients: itself on a GPU, as a NumPy array on the host."""
+    """Return a tensor without gradients: itself on a GPU, as a NumPy array on the host.
+
+    NumPy does not have all of PyTorch's types; bfloat16 becomes float32, which has all of its values.
+    """
     x = x.detach().resolve_conj().resolve_neg()
-    return x if x.is_cuda else x.numpy()
+    if x.is_cuda:
+        return x
+    torch: Any = sys.modules["torch"]
+    return (x.float() if x.dtype is torch.bfloat16 else x).numpy()
 
 
 @cache

@@ -61,25 +61,33 @@ def complex_type(dtype: Any) -> np.dtype:
     return np.result_type(dtype, np.complex64)
 
 
-def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False) -> np.dtype:
+def replacement(dtype: np.dtype) -> str:
+    """Return the name of the supported type to which errors advise to convert values of an unsupported one."""
+    return "complex128" if dtype.kind == "c" else "float32" if is_narrow(dtype) else "float64"
+
+
+def value_dtype(given: Any, requested: Any, who: str, narrow: bool = False, argument: str = "") -> np.dtype:
     """Return the dtype in which values of dtype `given` are stored: `requested`, if the user passed one.
 
     With `narrow` it may be float16 or bfloat16. Raise TypeError for integers, bools and other types whose conversion
-    was not requested, for a requested type that no kernel handles, and if imaginary parts would be lost.
+    was not requested, for a requested type that no kernel handles, and if imaginary parts would be lost. The error
+    advises to pass dtype=, or to convert `argument`, the name of the values, if the caller has no dtype=.
     """
     given = np.dtype(given).newbyteorder("=")
     names = f"float16, bfloat16, {_NAMES}" if narrow else _NAMES
     if requested is None:
         if given in VALUE_TYPES or (narrow and is_narrow(given)):
             return given
-        if given.kind in "iub":
+        if given.kind not in "iubfc" and not is_narrow(given):
+            hint = "the values must be numbers"
+        elif argument:
+            hint = f"{argument}.astype({replacement(given)!r}) converts"
+        elif given.kind in "iub":
             hint = "pass dtype=np.float64 (or another) to convert"
         elif is_narrow(given):
             hint = f'pass dtype="float32" to convert, or dtype="{given.name}" for a format that stores 16-bit floats'
-        elif given.kind in "fc":
-            hint = "pass dtype= to convert"
         else:
-            hint = "the values must be numbers"
+            hint = "pass dtype= to convert"
         raise TypeError(f"{who}: got {given} values, expected {names}; {hint}")
     wanted = named_dtype(requested).newbyteorder("=")
     if wanted not in VALUE_TYPES and not (narrow and is_narrow(wanted)):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._backends.memory import human
+from .._matrix.protocols import not_pickled
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import columns, drawing
@@ -273,8 +274,9 @@ class DistributedArray:
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"{self!r} is no array; use D.local for the rows of this process, or D.gather()")
 
-    def __reduce__(self) -> Any:
-        raise TypeError(f"{self!r} cannot be pickled, because it belongs to running processes; use distributed.save")
+    __reduce__ = not_pickled(
+        "{self!r} cannot be pickled, because it belongs to running processes; use distributed.save"
+    )
 
     def __repr__(self) -> str:
         first, last = self.row_range

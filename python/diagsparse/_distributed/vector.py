@@ -8,6 +8,7 @@ import numpy as np
 
 from .._backends.arguments import integer
 from .._backends.backend import get_backend
+from .._matrix.protocols import not_pickled
 from . import collective
 from .arrays import current, host, module_of
 from .ranges import Partition, checked_partition
@@ -68,8 +69,7 @@ class Vector(np.lib.mixins.NDArrayOperatorsMixin):
     def __deepcopy__(self, memo: Any) -> Vector:
         return self.copy()
 
-    def __reduce__(self) -> Any:
-        raise TypeError(f"{self!r} cannot be pickled, because it belongs to running processes; use x.gather()")
+    __reduce__ = not_pickled("{self!r} cannot be pickled, because it belongs to running processes; use x.gather()")
 
     def __bool__(self) -> bool:
         raise ValueError(f"the truth value of {self!r} is ambiguous, as that of an array")

@@ -188,7 +188,8 @@ def from_runs(
     """
     offsets = sorted({k for k, _, v in runs if len(v)})
     options = Packing.of(packing, format.who)
-    s = Summary(shape, dtype.itemsize, 0, offsets=lambda: np.array(offsets, np.int64))
+    count = sum(len(v) for _, _, v in runs)
+    s = Summary(shape, dtype.itemsize, count, offsets=lambda: np.array(offsets, np.int64))
     if options.period:
         format.check_shape(shape, CPU.core)
         what = f"{format.name}_array: {counted(len(offsets), 'period')} of {counted(int(options.period), 'row')}"

@@ -105,7 +105,9 @@ class AnyDiagonals(ABC):
         x = self._array(x)
         m, n = self.shape
         needed, axis = (m, -1) if transposed else (n, 0)
-        if x.ndim not in (1, 2) or x.shape[axis] != needed:
+        if x.ndim not in (1, 2):
+            raise ValueError(f"matmul: x has shape {tuple(x.shape)}, with {x.ndim} dimensions, expected 1 or 2")
+        if x.shape[axis] != needed:
             what = f"x @ A needs {needed} columns" if transposed else f"A @ x needs {needed} rows"
             raise ValueError(f"matmul: x has shape {tuple(x.shape)}, but A is {m} x {n} and {what}")
         some = terms.product(self.offsets, self.shape)

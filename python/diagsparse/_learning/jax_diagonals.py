@@ -102,6 +102,14 @@ class Diagonals(AnyDiagonals):
     def _rows(self, rows: Any, columns: Any = slice(None)) -> jax.Array:
         return jnp.concatenate([self.values, self._constant((1, self.shape[0]), 0)])[rows, columns]
 
+    def _exported(self) -> jax.Array:
+        if isinstance(self.values, jax.core.Tracer):
+            raise TypeError(
+                "to_array: JAX traces the values (jax.jit, grad, vmap, ...), which are not known yet; call to_array "
+                "outside of the function that JAX traces, or use A.todense() in it"
+            )
+        return self.values
+
     def conj(self) -> Diagonals:
         """Return the complex conjugate."""
         return self._with(jnp.conj(self.values))

@@ -36,7 +36,7 @@ def get(a: Any, which: Any) -> Any:
     Everything else needs a conversion to csr.
     """
     if (pair := _pair(which)) is None:
-        return as_scipy_csr(a, _READING)[which]
+        return _as_scipy_does(a, which)
     (rows, cols), (m, n) = pair, a._shape
     if isinstance(rows, Integral) and isinstance(cols, Integral):
         return a._format.element(a, _index(rows, m, 0), _index(cols, n, 1))
@@ -54,6 +54,17 @@ def get(a: Any, which: Any) -> Any:
         return selected
     result = _part(as_scipy_csr(a, _READING), which)
     return FORMATS[COMMON].array(result) if sp.issparse(result) and result.ndim == 2 else result
+
+
+def _as_scipy_does(a: Any, which: Any) -> Any:
+    """Return what SciPy's csr returns; where the result would have more dimensions, the error names the format."""
+    csr = as_scipy_csr(a, _READING)
+    try:
+        return csr[which]
+    except IndexError as error:
+        if ">2D" not in str(error):
+            raise
+        raise IndexError(f"{_READING}: {a.format} has no more than two dimensions; use A.toarray()[...]") from None
 
 
 @memory.no_limit

@@ -55,7 +55,7 @@ _ALTERNATIVES: dict[Any, str] = {  # what to write instead of other functions
     np.diag: "A.diagonal(k)",
     np.tril: "scipy.sparse.tril",
     np.triu: "scipy.sparse.triu",
-    np.linalg.norm: "scipy.sparse.linalg.norm",
+    np.linalg.norm: "diagsparse.norm(A)",
     np.linalg.solve: "diagsparse.solve(A, b)",
     np.linalg.inv: "scipy.sparse.linalg.inv",
     np.linalg.eig: "scipy.sparse.linalg.eigs",

@@ -12,12 +12,12 @@ import scipy.sparse as sp
 from .._arrays import owners, tensors
 from .._arrays.host_dense import as_numpy
 from .._backends.backend import CPU, Backend
+from .._backends.types import replacement
 from . import cupy_sparse
 from .base import Base, is_from_scipy
 from .registry import COMMON, FORMATS, default_format
 
-# Replacements of unsupported types, by NumPy's characters.
-_WIDER = {"g": "float64", "G": "complex128", "e": "float32"}
+_UNSUPPORTED = "gGe"  # floating-point types that csr does not store, by NumPy's characters
 
 
 def is_dense(x: Any) -> bool:
@@ -89,6 +89,11 @@ def as_operand(x: Any, device: Backend = CPU) -> Any:
     return result
 
 
+def class_name(x: Any) -> str:
+    """Return the name of the class of an object for errors; SciPy's matrices have names that ours have, too."""
+    return ("SciPy's " if is_from_scipy(x) else "") + type(x).__name__
+
+
 def require_sparse(x: Any, who: str, name: str, device: Backend = CPU, copy: bool = False) -> Any:
     """Convert a sparse matrix of SciPy or CuPy to diagsparse; raise TypeError for other objects."""
     result = as_sparse(x, device, copy)
@@ -126,9 +131,9 @@ def as_matrix(x: Any, who: str, name: str = "A") -> Any:
 
 def require_type(dtype: np.dtype, who: str, name: str) -> None:
     """Raise TypeError for floating-point types that csr does not store."""
-    if dtype.char in _WIDER:
+    if dtype.char in _UNSUPPORTED:
         expected = "float32, float64, complex64 or complex128"
-        raise TypeError(f"{who}: {name} has {dtype} values, expected {expected}: {name}.astype({_WIDER[dtype.char]!r})")
+        raise TypeError(f"{who}: {name} has {dtype} values, expected {expected}: {name}.astype({replacement(dtype)!r})")
 
 
 def home_of(*operands: Any) -> Backend:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,6 +17,15 @@ def reduce(a: Any) -> tuple[Any, ...]:
     parts = {name: a._backend.host(part) for name, part in a._matrix.parts().items()}  # pickles are loaded to the cpu
     packing = a._format.packing(a) if a._packed else ()
     return _unpickle, (a.format, parts, (a._matrix.rows, a._matrix.cols), a._op, *packing)
+
+
+def not_pickled(message: str) -> Callable[[Any], NoReturn]:
+    """Return a ``__reduce__`` that raises TypeError: a message with fields of the object, ``{self}``, that advises."""
+
+    def reduce(self: Any) -> NoReturn:
+        raise TypeError(message.format(self=self))
+
+    return reduce
 
 
 def copy(a: M) -> M:

@@ -14,6 +14,7 @@ from .._arrays import new, owners
 from .._backends import memory
 from .._backends.arguments import integer
 from .._backends.types import product_dtypes
+from .._matrix.protocols import not_pickled
 from .._show.columns import seconds
 from .._show.display import human
 from . import arrays, columns, reports
@@ -262,8 +263,7 @@ class Multigrid(LinearOperator):
         factor, setup = self.convergence_factor(), seconds(self.seconds)
         return f"a {self.cycle} cycle in {self.cycle_dtype} reduces errors to {factor:.2g}; set-up {setup}"
 
-    def __reduce__(self) -> Any:
-        raise TypeError("multigrid cannot be pickled; pickle A, and set it up again: diagsparse.multigrid(A)")
+    __reduce__ = not_pickled("multigrid cannot be pickled; pickle A, and set it up again: diagsparse.multigrid(A)")
 
     def __repr__(self) -> str:
         grid = " x ".join(map(str, self.grid))

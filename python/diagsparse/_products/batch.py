@@ -16,6 +16,11 @@ from .._show import display
 from . import batch_arithmetic
 
 
+def refusal(batch: Batch) -> TypeError:
+    """Return the error for a product of an interleaved batch with matrices."""
+    return TypeError(f"matmul: {batch!r} is interleaved; matrices are multiplied by batch.contiguous()")
+
+
 class Batch:
     """Matrices with the same shape, format and offsets, but different values."""
 

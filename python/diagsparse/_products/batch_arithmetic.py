@@ -73,7 +73,7 @@ def scaled_by_members(batch: Any, factors: Any) -> SparseArray:
     if shape != (batch.count,):
         raise ValueError(f"*: factors have shape {shape}, expected a number, or ({batch.count},) for the members")
     owners.refuse_gpu_array(factors, backend, who, "the factors")
-    dtype = value_dtype(np.result_type(batch.dtype, owners.dtype_of(factors)), None, who)
+    dtype = value_dtype(np.result_type(batch.dtype, owners.dtype_of(factors)), None, who, argument="factors")
     if backend is CPU:
         given: Any = np.ascontiguousarray(host_dense.as_numpy(factors, who), dtype)
     else:

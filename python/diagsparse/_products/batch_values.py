@@ -13,6 +13,7 @@ from .._backends import memory
 from .._backends.backend import CPU, Backend
 from .._backends.types import value_dtype
 from .._matrix.construct import in_c_order
+from .._matrix.operands import class_name
 from .._matrix.sparse_array import SparseArray
 
 _WHO = "batch_array"
@@ -40,7 +41,7 @@ def shared_interleaved(values: Any, like: Any) -> tuple[Any, int]:
 def _checked(values: Any, like: Any, who: str, first: int) -> tuple[Any, Backend, np.dtype]:
     """Return values, their device and dtype; `first` is 0 if the first axis is one of the member, else -1."""
     if not has_batches(like):
-        raise TypeError(f"{who}: like is {type(like).__name__}, expected a dia_array, hm_array or cdm_array")
+        raise TypeError(f"{who}: like is {class_name(like)}, expected a dia_array, hm_array or cdm_array")
     _require_plain(like, "like")
     backend, member = like._backend, like._core.member_shape(like._matrix)
     owners.refuse_gpu_array(values, backend, who)
@@ -50,7 +51,7 @@ def _checked(values: Any, like: Any, who: str, first: int) -> tuple[Any, Backend
         sides = [*map(str, member)]
         expected = ", ".join(["count", *sides] if first else [*sides, "count"])
         raise ValueError(f"{who}: values have shape {shape}, expected ({expected}) for {like!r}")
-    return given, backend, value_dtype(owners.dtype_of(given), None, who)
+    return given, backend, value_dtype(owners.dtype_of(given), None, who, argument="values")
 
 
 def _flat(given: Any, shape: tuple[int, ...], dtype: np.dtype, backend: Backend, who: str) -> Any:

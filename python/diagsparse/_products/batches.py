@@ -17,7 +17,7 @@ from .._matrix.operands import check_same_device, is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_arithmetic, batch_values, batch_vectors, plans
-from .batch import Batch
+from .batch import Batch, refusal
 
 _WHO = "batch_array"
 
@@ -227,7 +227,7 @@ class batch_array(Batch):
             return _multiply(self, _required(other, "B"), out)
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, batch_array) or is_sparse(other):
+        if isinstance(other, Batch) or is_sparse(other):
             return _multiply(self, _required(other, "B"), None)
         return NotImplemented if is_scalar(other) else self.matvec(other)
 
@@ -237,6 +237,8 @@ class batch_array(Batch):
 
 def _required(x: Any, name: str) -> Any:
     """Return an operand that can be multiplied by a batch; raise TypeError for anything else."""
+    if isinstance(x, Batch) and x._interleaved:
+        raise refusal(x)
     if not isinstance(x, batch_array) and not batch_values.has_batches(x):
         raise TypeError(f"matmul: {name} is {type(x).__name__}, expected a batch_array or a matrix of diagonals")
     return x

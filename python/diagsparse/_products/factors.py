@@ -16,6 +16,7 @@ from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.types import product_dtypes, solved_in
 from .._matrix.base import CONJUGATED, TRANSPOSED
+from .._matrix.protocols import not_pickled
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import host_factors
@@ -135,8 +136,9 @@ class Solver:
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return self
 
-    def __reduce__(self) -> Any:
-        raise TypeError("factors cannot be pickled; pickle A, and factor it again: diagsparse.factorized(A, sigma)")
+    __reduce__ = not_pickled(
+        "factors cannot be pickled; pickle A, and factor it again: diagsparse.factorized(A, sigma)"
+    )
 
     def _repr_html_(self) -> str:
         return display.factors_html(self)

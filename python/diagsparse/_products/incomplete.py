@@ -17,6 +17,7 @@ from .._backends.docstrings import completed_by
 from .._matrix.builders import diags, eye
 from .._matrix.convert import convert, unpacked
 from .._matrix.operands import require_sparse
+from .._matrix.protocols import not_pickled
 from .._matrix.registry import FORMATS
 from .._matrix.sparse_array import SparseArray
 from .factors import Factorization, view_name
@@ -93,8 +94,7 @@ class IncompleteFactorization(Factorization):
         name = f"{self.method} factors of A{view_name(self._op)}, {n} x {n} {self.dtype}"
         return f"<{name}: {self._matrix.format}{what}, {memory.human(self.nbytes)}{where}>"
 
-    def __reduce__(self) -> Any:
-        raise TypeError(f"factors cannot be pickled; pickle A, and factor it again: diagsparse.{self.method}(A)")
+    __reduce__ = not_pickled("factors cannot be pickled; pickle A, and factor it again: diagsparse.{self.method}(A)")
 
 
 class _Adjoint:

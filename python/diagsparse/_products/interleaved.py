@@ -15,7 +15,7 @@ from .._matrix.operands import is_sparse
 from .._matrix.sparse_array import SparseArray
 from .._show import display
 from . import batch_arithmetic, batch_matrix, batch_values, batch_vectors
-from .batch import Batch
+from .batch import Batch, refusal
 from .batches import batch_array
 
 _WHO = "interleaved_batch"
@@ -188,8 +188,13 @@ class interleaved_batch(Batch):
 
     def __matmul__(self, x: Any) -> Any:
         if isinstance(x, Batch) or is_sparse(x):
-            raise TypeError(f"matmul: {self!r} is interleaved; matrices are multiplied by batch.contiguous()")
+            raise refusal(self)
         return NotImplemented if is_scalar(x) else self.matvec(x)
+
+    def __rmatmul__(self, x: Any) -> Any:
+        if is_sparse(x):
+            raise refusal(self)
+        return NotImplemented
 
 
 def _copied(batch: Any) -> tuple[Any, SparseArray]:

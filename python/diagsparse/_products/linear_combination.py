@@ -14,6 +14,7 @@ from .._backends.arguments import SYMMETRIES
 from .._backends.types import complex_type, plain_number, real_type, require_float64
 from .._matrix.convert import convert, widen
 from .._matrix.operands import check_same_device, home_of, require_sparse
+from .._matrix.protocols import not_pickled
 from .._matrix.registry import COMMON, FORMATS, format_named
 from .._matrix.sparse_array import SparseArray
 from .._show import display
@@ -232,6 +233,11 @@ class LinearCombination:
         if isinstance(given, (complex, np.complexfloating)):
             return complex(given), "c"
         return plain_number(given).real, "f"
+
+    __reduce__ = not_pickled(
+        "linear combinations cannot be pickled; pickle the matrices, and combine them again: "
+        "diagsparse.linear_combination(matrices)"
+    )
 
     def __repr__(self) -> str:
         return f"<linear combination of {self.terms} {'matrix' if self.terms == 1 else 'matrices'}: {self._text}>"

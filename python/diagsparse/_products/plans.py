@@ -14,7 +14,8 @@ from .._backends.arguments import check_kernel, symmetry_number
 from .._backends.backend import CPU
 from .._backends.types import check_scalars, product_dtypes
 from .._matrix.convert import convert
-from .._matrix.operands import check_same_device
+from .._matrix.operands import check_same_device, class_name
+from .._matrix.protocols import not_pickled
 from .._matrix.registry import FORMATS, format_named
 from .._matrix.request import Request
 from .._matrix.sparse_array import SparseArray
@@ -29,9 +30,8 @@ class MatmulPlan:
     """The structure of a product ``C = op(A) op(B)``, for any values of A and B; created by `plan_matmul`.
 
     ``plan()`` multiplies the planned operands with the values that they have at the call (those of SciPy and CuPy are
-    copied when the plan is created), ``plan(a2, b2)`` multiplies others with the same structure. ``out=`` may be the
-    result of an earlier call. If the structure of an operand has changed, calls raise `ValueError`. Plans are
-    thread-safe.
+    copied when the plan is created), ``plan(a2, b2)`` multiplies others with the same structure. ``out=`` may be an
+    earlier result. If the structure of an operand has changed, calls raise `ValueError`. Plans are thread-safe.
     """
 
     def __init__(
@@ -70,8 +70,7 @@ class MatmulPlan:
                 f"A has {a.shape[1]} columns, B has {b.shape[0]} rows"
             )
         if format is not None:
-            format_named(format)  # raises for an unknown name
-            a._core.check_shape(format, a.shape[0], b.shape[1])
+            a._core.check_shape(format_named(format).name, a.shape[0], b.shape[1])
         if format is None and isinstance(out, SparseArray) and out._format is a._format:
             format = a._format.name  # even if another one would be faster
         self._format, self._work = product_formats(a, b, format, repeated, bool(kernel or symmetry))
@@ -95,10 +94,9 @@ class MatmulPlan:
         self._out_class = FORMATS[self._format].array if self._native and a._dtype is b._dtype else None
         self._run_into = self._plan.run_into
         self._dtype = a._dtype if a._dtype is b._dtype else product_dtypes(a.dtype, b.dtype)[1]
-        nbytes = self._plan.nbytes
-        if nbytes > memory.SMALL or max_bytes is not None:
+        if self._plan.nbytes > memory.SMALL or max_bytes is not None:
             what = f"matmul: {' times '.join(map(display.operand, self._given))}: the result"
-            memory.require(max(nbytes, self.nbytes), max_bytes, what, backend=self._backend)
+            memory.require(max(self._plan.nbytes, self.nbytes), max_bytes, what, backend=self._backend)
 
     @property
     def _a(self) -> SparseArray:
@@ -283,9 +281,11 @@ class MatmulPlan:
 
     def _check_plain(self, out: Any) -> None:
         if not isinstance(out, SparseArray):
-            raise TypeError(f"plan: out is {type(out).__name__}, expected a {self.format}_array")
+            raise TypeError(f"plan: out is {class_name(out)}, expected a {self.format}_array")
         if out._op:
             raise ValueError(f"plan: out is {out!r}; expected a {self.format}_array that is not a view")
+
+    __reduce__ = not_pickled("plans cannot be pickled; pickle A and B, and plan again: diagsparse.plan_matmul(A, B)")
 
     def __enter__(self) -> MatmulPlan:
         return self

@@ -15,7 +15,7 @@ from .._backends.types import product_dtypes
 from .._matrix.base import TRANSPOSED
 from .._matrix.construct import in_c_order
 from .._matrix.convert import unpacked
-from .._matrix.operands import check_same_device, require_sparse
+from .._matrix.operands import check_same_device, class_name, require_sparse
 from .._matrix.registry import FORMATS, formats
 from .._matrix.sparse_array import SparseArray
 from .._show import display
@@ -55,8 +55,8 @@ def sampled_product(pattern: M, X: Any, Y: Any, /, *, out: M | None = None, stre
     -------
     sparse matrix, shape (m, n)
         In the format and with the structure of `pattern`, and a value for each element: a packed pattern is stored in
-        full, and a palette is not used. The dtype is NumPy's ``result_type`` of X and Y. A transposed view gives a
-        transposed view.
+        full, and a palette is not used. The dtype is NumPy's ``result_type`` of X and Y, and float64 if both
+        are integers or bools. A transposed view gives a transposed view.
 
     Raises
     ------
@@ -64,8 +64,7 @@ def sampled_product(pattern: M, X: Any, Y: Any, /, *, out: M | None = None, stre
         If shapes do not fit, or `out` has another structure, is read-only, or shares memory with X or Y. Nothing is
         written then.
     TypeError
-        If `pattern` or `out` is not a sparse matrix, for arrays that are not numeric or are
-        both integers, and for `out` of another dtype.
+        If `pattern` or `out` is not a sparse matrix, for arrays that are not numeric, and for `out` of another dtype.
     NotImplementedError
         For a format without a kernel; the message lists those that have one.
     MemoryError
@@ -140,7 +139,14 @@ def _checked_operands(shape: tuple[int, int], X: Any, Y: Any) -> np.dtype:
     if y != (n, *x[1:]):
         hint = "; Y has a row for each column of the pattern: pass Y.T" if y == (*x[1:], n) else ""
         raise ValueError(f"{_WHO}: Y has shape {y}, expected {(n, *x[1:])} for X of shape {x}{hint}")
-    return product_dtypes(owners.dtype_of(X), owners.dtype_of(Y))[1]
+    return _dtype(X, Y)
+
+
+def _dtype(X: Any, Y: Any) -> np.dtype:
+    """Return the dtype of the product; integers and bools alone give float64."""
+    x, y = owners.dtype_of(X), owners.dtype_of(Y)
+    integers = x.kind in "iub" and y.kind in "iub"
+    return product_dtypes(np.dtype(np.float64) if integers else x, y)[1]
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -155,7 +161,7 @@ def _new(a: SparseArray, dtype: np.dtype) -> SparseArray:
 
 def _checked_out(a: SparseArray, out: Any, dtype: np.dtype) -> SparseArray:
     if not isinstance(out, SparseArray):
-        raise TypeError(f"{_WHO}: out is {type(out).__name__}, expected a {a.format}_array")
+        raise TypeError(f"{_WHO}: out is {class_name(out)}, expected a {a.format}_array")
     check_same_device(_WHO, a, out, ("pattern", "out"))
     same = out._format is a._format and out._op == a._op & TRANSPOSED
     if not same or not a._core.same_structure(a._matrix, out._matrix):
@@ -194,7 +200,7 @@ def _of_members(batch: Any, X: Any, Y: Any, out: Any, stream: Any) -> Any:
     if columns != others:
         shapes = f"X has shape {tuple(given[0].shape)}, Y {tuple(given[1].shape)}"
         raise ValueError(f"{_WHO}: {shapes}: another number of columns")
-    dtype = product_dtypes(owners.dtype_of(x), owners.dtype_of(y))[1]
+    dtype = _dtype(x, y)
     with _in_stream(backend, x, y, stream):
         result = batch._like_this(_new(everything, dtype)) if out is None else _checked_batch(batch, out, dtype)
         rows = [_rows(batch, v, dtype, name) for v, name in ((x, "X"), (y, "Y"))]

@@ -14,6 +14,7 @@ from .. import measure
 from .._backends.backend import CPU, Backend, get_backend, get_num_threads
 from .._matrix.base import is_from_scipy
 from .._matrix.construct import array
+from .._matrix.operands import as_matrix
 from .._matrix.registry import FORMATS
 from .._matrix.sparse_array import SparseArray
 from .._matrix.validation import private
@@ -96,9 +97,12 @@ def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
     if isinstance(A, (str, os.PathLike)):
         name = name or matrix_name(A)
         A = read_floats(A)
+    given = A if isinstance(A, SparseArray) and not A._op else None
     if is_from_scipy(A):
         A = private(A, "compare")[0]
-    csr = measure.csr32(A.to_scipy("csr") if isinstance(A, SparseArray) else A)
+    else:
+        A = as_matrix(A, "compare").to("cpu").to_scipy("csr")
+    csr = measure.csr32(A)
     if csr.dtype.kind in "iub":
         csr = csr.astype(np.float64)
     if not csr.has_canonical_format:
@@ -108,7 +112,7 @@ def _csr(A: Any, name: str) -> tuple[Any, SparseArray | None, str]:
         raise ValueError(
             f"compare: {name or 'the matrix'} contains NaN or infinite values, so the results cannot be checked"
         )
-    return csr, A if isinstance(A, SparseArray) and not A._op else None, name
+    return csr, given, name
 
 
 # ---- the two operations -------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from .titles import PEERS, TITLES
 _HEAD = ["format", "kernel", "time", "vs SciPy csr", "stored", "of bandwidth", "error / bound"]
 _BAR = 12  # characters of the longest bar
 _TIE = 1.1  # times closer than this are equal; fewer bytes win
+_PERCENT = round(100 * (_TIE - 1))
 
 
 @dataclass(frozen=True)
@@ -243,18 +244,20 @@ class Comparison:
             notes.append(f"CHECK FAILED: {', '.join(failed)}: the error exceeds its bound")
         if (measured := self.measured) is None:
             return notes
-        ties = [f"Equally fast, within 10 %: {', '.join(measured['ties'])}"] if measured["ties"] else []
-        return [*notes, self._fastest_here(measured), *ties]
+        return [*notes, *self._fastest_here(measured)]
 
-    def _fastest_here(self, a: dict[str, Any]) -> str:
+    def _fastest_here(self, a: dict[str, Any]) -> list[str]:
+        ties = [f"Equally fast, within {_PERCENT} %: {', '.join(a['ties'])}"] if a["ties"] else []
+        ours = a["format"] + f" (the smallest within {_PERCENT} %)" * bool(ties)
         product = f"{a['matmul_format']}, {columns.digits(a['matmul_ratio'])}x" if (a["matmul_ratio"] or 0) > 1 else ""
+        square = [f"For C = A A: {product}."] if product else []
         if a["products_to_pay"] is None:
-            text = f"Fastest here: SciPy's csr; of diagsparse's formats {a['format']}, {columns.digits(a['ratio'])}x."
-            return f"{text} For C = A A: {product}." if product else text
+            text = f"Fastest here: SciPy's csr; of diagsparse's formats {ours}, {columns.digits(a['ratio'])}x."
+            return [text, *ties, *square]
         per = f"{a['bytes_per_nonzero']:.1f} bytes per nonzero (SciPy's csr: {a['csr_bytes_per_nonzero']:.1f})"
         products = f"{a['products_to_pay']} product{'s' * (a['products_to_pay'] > 1)}"
-        text = f"Fastest here: {a['format']}, with {per}; worth it after {products}."
-        return f"{text} For C = A A: {product}." if product and a["matmul_format"] != a["format"] else text
+        text = f"Fastest here: {ours}, with {per}; worth it after {products}."
+        return [text, *ties, *(square if a["matmul_format"] != a["format"] else [])]
 
 
 def finite(value: float) -> float | None:

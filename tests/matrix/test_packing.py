@@ -179,7 +179,7 @@ def test_shortest_common_period(format, device):
     for length, period in ((100, 99), (100, 51)):  # it is enough if something repeats
         a = sp.diags_array(np.resize(np.arange(period) + 1.0, length))
         assert ds.array(a, format, device=device).asformat(format, period="auto").period == period
-    tall = sp.diags_array([np.arange(5.0), np.ones(5)], offsets=[0, -3], shape=(17, 5))  # 5 rows of 17 are no repetition
+    tall = sp.diags_array([np.arange(5.0), np.ones(5)], offsets=[0, -3], shape=(17, 5))  # 5 < 17 is no repetition
     for a, rows in ((mirrored(40, [0, 1], "float64"), 40), *[(tall, 17)] * (format != "cdm")):
         with pytest.raises(ValueError, match=rf'period="auto".*within {rows} rows'):
             ds.array(a, format, device=device).asformat(format, period="auto")

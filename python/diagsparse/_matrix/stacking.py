@@ -129,7 +129,7 @@ def _block(who: str, i: int, block: Any) -> SparseArray:
     if block is None or isinstance(block, (str, bytes)):
         raise TypeError(f"{who}: blocks[{i}] is {block!r}, expected a sparse matrix or a dense 2-D array")
     try:
-        return unpacked(array(block))
+        return unpacked(block if isinstance(block, SparseArray) else array(block))
     except (TypeError, ValueError) as error:
         error.args = (f"{who}: blocks[{i}]: {error}",)
         raise
@@ -154,8 +154,5 @@ def _joined(
             return diagonals.from_runs(shape, dtype, runs, max_bytes).asformat(kind.name, max_bytes=max_bytes)
     stored = sum(a.nnz for a, _, _ in positioned)
     memory.require(2 * stored * (dtype.itemsize + 16), max_bytes, f"{who}: the entries")
-    parts = [(a.to_scipy("coo"), r, c) for a, r, c in positioned]
-    row, col = (np.concatenate([(x.row, x.col)[i].astype(np.int64) + (r, c)[i] for x, r, c in parts]) for i in (0, 1))
-    values = np.concatenate([x.data.astype(dtype, copy=False) for x, _, _ in parts])
-    matrices = sp.coo_array((values, (row, col)), shape=shape)
-    return array(matrices) if format is None else array(matrices, COMMON).asformat(format, max_bytes=max_bytes)
+    rows = getattr(sp, who)([a.to_scipy(COMMON) for a, _, _ in positioned], format=COMMON, dtype=dtype)
+    return array(rows) if format is None else array(rows, COMMON).asformat(format, max_bytes=max_bytes)

@@ -1,6 +1,6 @@
 // y = A x for a block x with contiguous rows (C order). For each row of y, as many columns as fit a few vectors stay in
-// registers, while one value of every diagonal is broadcast and multiplied by them. A few columns of real numbers share
-// vectors with those of the next rows.
+// registers, while one value of every diagonal is broadcast and multiplied by them. If a row has fewer elements than
+// two vectors, vectors have elements of several rows.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,20 @@
 #include "kernels/simd/vec.hpp"
 
 namespace diagsparse::DIAGSPARSE_ISA {
+
+// (a0, b0, a1, ...), (c0, d0, c1, ...) -> (a0, a1, ..., c0, c1, ...), or for Part 1 (b0, b1, ..., d0, d1, ...)
+template <std::size_t Part, class V, std::size_t... I>
+inline V every_second(V low, V high, std::index_sequence<I...>) {
+  return __builtin_shufflevector(low, high, static_cast<int>(2 * I + Part)...);
+}
+// Lane l is element from[l] of v.
+template <class V, class I>
+inline V picked(V v, I from) {
+  if constexpr (kIsa > 0) return __builtin_shuffle(v, from);
+  V result;
+  for (std::size_t l = 0; l < sizeof v / sizeof v[0]; ++l) result[l] = v[from[l]];
+  return result;
+}
 
 template <class U, class V>
 class RowMajor {
@@ -57,10 +71,7 @@ class RowMajor {
       if constexpr (is_complex<U>) return static_cast<R>(value.re);
       else return static_cast<R>(value);
     }
-    R im(int) const {
-      if constexpr (is_complex<U>) return static_cast<R>(value.im);
-      else return 0;
-    }
+    R im(int) const { return static_cast<R>(value.im); }
   };
   // Values of as many rows as a vector has lanes. In vector k, lane l is in row[k][l] of them.
   struct Picked {

@@ -121,19 +121,6 @@ template <class W, class V, std::size_t... I>
 inline W twice(V v, std::index_sequence<I...>) {
   return __builtin_shufflevector(v, v, static_cast<int>(I / 2)...);
 }
-// (a0, b0, a1, ...), (c0, d0, c1, ...) -> (a0, a1, ..., c0, c1, ...), or for Part 1 (b0, b1, ..., d0, d1, ...)
-template <std::size_t Part, class V, std::size_t... I>
-inline V every_second(V low, V high, std::index_sequence<I...>) {
-  return __builtin_shufflevector(low, high, static_cast<int>(2 * I + Part)...);
-}
-// Lane l is element from[l] of v.
-template <class V, class I>
-inline V picked(V v, I from) {
-  if constexpr (kIsa > 0) return __builtin_shuffle(v, from);
-  V result;
-  for (std::size_t l = 0; l < sizeof v / sizeof v[0]; ++l) result[l] = v[from[l]];
-  return result;
-}
 
 // a b + c, rounded once if the processor has fused multiply-add; of numbers or, element by element, of vectors. It is
 // written explicitly where a compiler may fuse the operations in one loop and not in another.

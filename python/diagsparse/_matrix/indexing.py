@@ -20,6 +20,7 @@ from .summary import diagonal_length
 from .through_scipy import as_scipy_csr, require_host
 
 _READING = "A[...]"  # the name of the operation in errors
+_TOO_MANY_DIMENSIONS = (">2D", "Only 1D or 2D", ">2 dimensions")  # the words of SciPy's versions
 _BYTES_OF_POSITIONS = 56  # per element that is written: seven temporary arrays of integers
 
 
@@ -62,7 +63,7 @@ def _as_scipy_does(a: Any, which: Any) -> Any:
     try:
         return csr[which]
     except IndexError as error:
-        if ">2D" not in str(error):
+        if not any(words in str(error) for words in _TOO_MANY_DIMENSIONS):
             raise
         raise IndexError(f"{_READING}: {a.format} has no more than two dimensions; use A.toarray()[...]") from None
 

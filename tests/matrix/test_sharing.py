@@ -50,6 +50,23 @@ def test_scipy_arrays_are_copied_where_writing_could_lead_out_of_bounds(format):
     assert np.array_equal(A @ np.ones(65), expected)
 
 
+def test_large_arrays_are_copied_in_the_type_that_is_stored():
+    n = 70_000
+    columns, values = np.arange(2 * n)[::-2] // 2, np.arange(4.0 * n)[::4]
+    pointers = np.arange(n + 1)
+    reference = sp.csr_array((values, columns, pointers), shape=(n, n))
+    assert len(np.unique(columns)) == n
+    for index, swapped in product((np.int32, np.int64), (False, True)):
+        given = (values.astype(">f8") if swapped else values, columns.astype(index), pointers.astype(index))
+        A = ds.csr_array(given, shape=(n, n))
+        assert A.dtype == np.float64 and A.dtype.isnative
+        stored = A.parts()["indptr"]
+        assert stored.dtype == np.int64 and np.array_equal(stored, pointers)
+        assert np.array_equal(A.indices, columns) and np.array_equal(A.values, values)
+        narrower = ds.csr_array(reference, dtype=np.float32)
+        assert narrower.dtype == np.float32 and np.array_equal(narrower.values, values.astype(np.float32))
+
+
 @FORMATS
 def test_shape_and_dtype_are_not_settable(format):
     A = make(format, np.eye(3))

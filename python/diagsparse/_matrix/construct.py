@@ -20,6 +20,8 @@ from .registry import COMMON, FORMATS, default_format, format_named, relabeled
 from .summary import Summary, inside
 from .validation import checked_shape, is_parts, is_shape, private
 
+_FEW_BYTES = 1 << 17  # NumPy allocates smaller arrays faster
+
 
 def first_format(arg: Any) -> Any:
     """Return the format to which an argument is converted before a format is chosen for it."""
@@ -235,7 +237,11 @@ def in_c_order(a: np.ndarray, dtype: Any, who: str, name: str = "values", copy: 
     if copy or a.dtype != wanted or not (a.flags.c_contiguous and a.flags.aligned):
         if (nbytes := a.size * wanted.itemsize) >= memory.SMALL:
             memory.require_free(nbytes, f"{who}: a copy of {name}")
-        return np.array(a, wanted, order="C") if copy else np.require(a, wanted, ["C", "A"])
+        if nbytes < _FEW_BYTES or wanted.hasobject:
+            return np.array(a, wanted, order="C")
+        result = CPU.core.empty_bytes(nbytes).view(wanted).reshape(a.shape)
+        np.copyto(result, a, casting="unsafe")
+        return result
     return a
 
 

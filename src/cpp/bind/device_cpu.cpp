@@ -139,6 +139,8 @@ void bind_device(py::module_& m) {
     const Entry entry(a.device(), {&a});
     return rows_of_diagonals(a, op, rows);
   });
+  // Uninitialized memory for a NumPy array, in huge pages if there is much of it.
+  m.def("empty_bytes", [](int64 nbytes) { return to_numpy(Array::empty(DType::u8, {nbytes})); });
   m.def("same_bytes", [](py::handle x, py::handle y) {
     const Array a = array_from(x), b = array_from(y);
     const Unlocked unlocked;

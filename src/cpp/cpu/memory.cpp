@@ -22,11 +22,17 @@ namespace {
 constexpr int64 kSmall = 1 << 17;          // smaller blocks are freed by the C library
 constexpr int64 kStep = 1 << 14;           // granularity of larger blocks
 constexpr int64 kPage = 1 << 21;           // size of a huge page
-constexpr int64 kLarge = 2 * kPage;        // blocks of at least this size have their own pages
 constexpr int64 kLine = 64;                // size of a cache line
 constexpr int64 kMaxCached = 256ll << 20;  // maximum size of cached blocks in bytes
 
 int64 round_up(int64 bytes, int64 unit) { return (bytes + unit - 1) / unit * unit; }
+
+// The size of a block: whole huge pages if it fills at least two thirds of them, since getting a small page from the
+// system takes as long as writing several.
+int64 size_for(int64 bytes) {
+  const int64 in_pages = round_up(bytes, kPage);
+  return in_pages - bytes <= bytes / 2 ? in_pages : round_up(bytes, kStep);
+}
 
 // New pages from the system, aligned to a huge page (memory from malloc may be on old small pages).
 void* map_pages(int64 bytes) {
@@ -60,7 +66,7 @@ std::shared_ptr<void> small(int64 bytes) {
 }
 
 void release(void* p, int64 bytes) {
-  if (bytes < kLarge) std::free(p);
+  if (bytes % kPage != 0) std::free(p);
   else munmap(p, bytes);
 }
 
@@ -118,8 +124,8 @@ FreedBlocks& freed() {
 
 std::shared_ptr<void> allocate(int64 bytes) {
   if (bytes < kSmall) return small(bytes);
-  const int64 size = round_up(bytes, bytes < kLarge ? kStep : kPage);
-  const auto allocate_block = [size] { return size < kLarge ? align(size) : map_pages(size); };
+  const int64 size = size_for(bytes);
+  const auto allocate_block = [size] { return size % kPage != 0 ? align(size) : map_pages(size); };
   void* p = freed().find(size);
   try {
     if (p == nullptr) p = allocate_block();
@@ -132,7 +138,7 @@ std::shared_ptr<void> allocate(int64 bytes) {
 
 void use_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] int64 bytes) {
 #ifdef MADV_HUGEPAGE
-  if (bytes < kLarge) return;
+  if (bytes < kPage) return;
   static const auto small_page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const auto address = reinterpret_cast<std::uintptr_t>(data), first = (address + small_page - 1) & -small_page;
   madvise(reinterpret_cast<void*>(first), bytes - (first - address), MADV_HUGEPAGE);

@@ -18,6 +18,7 @@ from .studies.advice import ADVICE
 from .studies.against_blas import AGAINST_BLAS
 from .studies.block_sizes import BLOCK_SIZES
 from .studies.evolution import EVOLUTION
+from .studies.first_use import FIRST_USE
 from .studies.gradients import GRADIENTS
 from .studies.hamiltonians import HAMILTONIANS
 from .studies.row_formats import ROW_FORMATS
@@ -30,7 +31,7 @@ EXPERIMENTS = {
     one.name: one
     for one in (
         TABLES_000, TABLES_002, TABLES_003, TABLES_004, ROW_FORMATS, HAMILTONIANS, EVOLUTION, WIDE, SAMPLED_PRODUCTS,
-        ADVICE, SMALL_WORK, AGAINST_BLAS, BLOCK_SIZES, SCALING, GRADIENTS,
+        ADVICE, SMALL_WORK, FIRST_USE, AGAINST_BLAS, BLOCK_SIZES, SCALING, GRADIENTS,
     )
 }  # fmt: skip
 

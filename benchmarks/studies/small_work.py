@@ -2,8 +2,7 @@
 
 On one thread: products and planned products of 50 x 50, every element-wise operation of the formats that SciPy has at
 three sizes, and the time to plan a product. On two threads: what reads all diagonals, compared with SciPy's best format
-for it. In new processes: the import, and the first matrix. The exit status depends only on whether results are correct,
-not on times.
+for it. The exit status depends only on whether results are correct, not on times.
 
 It takes two minutes. With --quick, only the smallest size is timed.
 """
@@ -34,7 +33,6 @@ from diagsparse._study.timed_rows import Timed
 from ..experiment import Experiment, NamedRow, Report
 from ..pictures import BLUE, GREY, label, new_figure
 from ..tables import Row, Tables, distinct, run_of, select, table, time
-from . import first_use
 
 SIZES = (50, 1000, 100_000)
 FORMATS = {"dia": "dia", "hm": "dia", "cdm": "dia", "csr": "csr", "csc": "csc", "coo": "coo"}  #: with those of SciPy
@@ -80,8 +78,6 @@ def _rows(where: Backend, quick: bool) -> Iterator[NamedRow]:
     """
     for call in _calls(quick):
         yield f"{call.what}, {call.format}, n = {call.n}", partial(_timed, call, 0.01 if quick else 0.1)
-    yield "import", lambda where: first_use.import_times(quick)
-    yield "first matrix", lambda where: first_use.first_matrix(quick)
 
 
 def _calls(quick: bool) -> Iterator[Call]:
@@ -175,7 +171,7 @@ def _same(ours: Any, theirs: Any) -> bool:
 def _pairs(report: Report) -> Iterator[Pair]:
     """Yield the comparison of each call with SciPy's, by group."""
     for row in report["rows"]:
-        if row["scipy"] and row["group"] != "first use":
+        if row["scipy"]:
             operation = {"calls": "products", "elements": "element by element"}.get(row["group"], row["group"])
             yield Pair(operation, row["name"], row["format"], "SciPy", row["scipy"] / row["seconds"])
 
@@ -183,7 +179,7 @@ def _pairs(report: Report) -> Iterator[Pair]:
 def _times(report: Report) -> Iterator[Timed]:
     """Yield each call, with SciPy's time for the same operation."""
     for row in report["rows"]:
-        peers = {"SciPy": row["scipy"]} if row["scipy"] and row["group"] != "first use" else {}
+        peers = {"SciPy": row["scipy"]} if row["scipy"] else {}
         yield Timed(row["name"], "", row["format"], "", row["seconds"], row["ok"], peers=peers)
 
 

@@ -27,6 +27,7 @@ WORDS = {
     "row-formats": ["Seven matrices of 32768 to 4 million rows"],
     "advice": ["recommend", "five times more"],
     "small-work": ["one thread", "two minutes"],
+    "first-use": ["in new processes", "half a minute"],
     "against-blas": ["np.dot", "threadpoolctl", "1.1 times"],
     "block-sizes": ["4 x 4, 8 x 8 and 16 x 16", "Nothing is timed"],
     "gradients": ["3, 11 and 41 diagonals", "diagsparse.jax", "a minute"],

@@ -1,11 +1,14 @@
 """Sums of all elements, of rows and columns, traces and diagonals, against dense NumPy arrays and SciPy."""
 
+import math
+
 import numpy as np
 import pytest
 from cases import EACH_DTYPE, VIEWS, holding, matrix, ours, raises
 from oracle import assert_within, long, seen
 
 import diagsparse as ds
+from diagsparse import measure
 
 FORMATS = pytest.mark.parametrize("format", ds.formats())
 SQUARE = ("0x0", "1x1", "banded 9", "corners 65", "stencil 27", "nothing stored", "explicit zeros", "arrow 33")
@@ -104,3 +107,21 @@ def test_sums_do_not_overwrite_the_matrix(format):
             getattr(A, name)(axis=7)
     with raises(TypeError, "values: got a masked array"):
         A.values = np.ma.masked_equal(A.values, 2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 16384, 16385, 300_001])
+def test_norms_of_many_values_on_any_number_of_threads(n, dtype):
+    """Squares are added in double precision, in chunks of 16384 numbers by 32 sums each."""
+    rng = np.random.default_rng(n)
+    values = rng.uniform(-1, 1, n) + (1j * rng.uniform(-1, 1, n) if dtype[0] == "c" else 0)
+    A = ds.csr_array((values.astype(dtype), np.arange(n), np.arange(n + 1)), shape=(n, n))
+    parts = A.values.view(A.values.real.dtype).astype(float)
+    expected = math.sqrt(math.fsum(parts * parts))
+    results = []
+    for threads in (1, 2, 3):
+        with measure.using_threads(threads):
+            results.append(ds.norm(A))
+    steps = len(parts) / 32 / max(1, len(parts) // 16384) + 32 + len(parts) / 16384 + 2
+    assert abs(results[0] - expected) <= steps * 2.0**-53 * expected
+    assert results[0] == results[1] == results[2]

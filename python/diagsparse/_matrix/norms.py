@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._backends.backend import CPU
 from .construct import array
-
-_CHUNK = 8192  # elements; OpenBLAS computes inner products of up to 10,000 on one thread
 
 
 def norm(A: Any, ord: Any = None) -> float:
@@ -65,27 +64,18 @@ def of_arrays(values: list[np.ndarray]) -> float:
     """Return the root of the sum of squares of all elements of one-dimensional arrays."""
 
     def squares(factor: float) -> float:
-        return sum(_sum_of_squares(part if factor == 1 else part * factor) for part in parts)
+        return sum(CPU.core.sum_of_squares(part if factor == 1 else part * factor) for part in parts)
 
     if not values:
         return 0.0
     real = values[0].real.dtype
-    parts = [some.view(real) for some in values]
+    parts = [np.ascontiguousarray(some.view(real)) for some in values]
     with np.errstate(all="ignore"):
         result = _root(squares, real, sum(some.size for some in values))
         if isnan(result) and values[0].dtype.kind == "c":  # the absolute value of inf + nan i is inf
             parts = [abs(some) for some in values]
             result = _root(squares, real, sum(some.size for some in values))
     return result
-
-
-def _sum_of_squares(x: np.ndarray) -> float:
-    """Return the sum of squares of a vector, in chunks that a BLAS library does not divide among threads."""
-    if len(x) <= _CHUNK:
-        return float(x @ x)
-    whole = len(x) // _CHUNK * _CHUNK
-    chunks, rest = x[:whole].reshape(-1, _CHUNK), x[whole:]
-    return float((chunks[:, None] @ chunks[:, :, None]).sum(dtype=float)) + float(rest @ rest)
 
 
 def _root(squares: Callable[[float], float], dtype: np.dtype, count: int) -> float:

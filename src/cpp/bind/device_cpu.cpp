@@ -17,6 +17,7 @@
 #include "cpu/parallel.hpp"
 #include "cpu/row_period.hpp"
 #include "cpu/rows_of_diagonals.hpp"
+#include "cpu/squares.hpp"
 
 namespace py = pybind11;
 
@@ -169,6 +170,11 @@ void bind_device(py::module_& m) {
   m.def("instruction_sets", &instruction_sets);
   m.def("get_num_threads", &requested_thread_count);
   m.def("set_num_threads", &set_thread_count);
+  m.def("sum_of_squares", [](py::handle x) {
+    const Array values = array_from(x);
+    const Unlocked unlocked;
+    return ForEachSet<SumOfSquares>::best()(values);
+  });
   m.def("read", [](py::array_t<double, py::array::c_style> data) {
     const double* p = data.data();
     const int64 n = data.size();

@@ -9,6 +9,7 @@
 #include "cpu/measure.hpp"
 #include "cpu/mirror_sums.hpp"
 #include "cpu/multigrid.hpp"
+#include "cpu/squares.hpp"
 #include "cpu/triangle.hpp"
 
 namespace diagsparse {
@@ -82,6 +83,7 @@ Function ForEachSet<Function>::best() {
 
 template struct ForEachSet<Reader>;
 template struct ForEachSet<AddMirrors>;
+template struct ForEachSet<SumOfSquares>;
 template struct ForEachSet<multigrid::Cycle<float>>;
 template struct ForEachSet<multigrid::Cycle<double>>;
 template struct ForEachSet<multigrid::LineSmoother<float>>;

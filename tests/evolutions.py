@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 import diagsparse as ds
 
-METHODS = pytest.mark.parametrize("method", [None, "chebyshev", "krylov"])
+METHODS = pytest.mark.parametrize("method", [None, "chebyshev", "krylov", "taylor"])
 TIMES = ([0.0, 0.1, -3.0, 7.0, 0.1], 1.5, [-2.0], np.linspace(0, 4, 60))
 ROUNDING = 2e-13  # in addition to the tolerance
 

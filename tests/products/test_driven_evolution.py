@@ -243,6 +243,8 @@ def test_errors(device):
         ds.evolve([A, [B, f]], x, 1.0, spectrum=(-1, 1))
     with raises(ValueError, "chebyshev", "generator", "krylov"):
         ds.evolve([A, [B, f]], x, 1.0, generator=True, method="chebyshev")
+    with raises(ValueError, "method='taylor'", "chebyshev, krylov"):
+        ds.evolve([A, [B, f]], x, 1.0, method="taylor")
     for bad in (0, -1.0, "1", np.nan):
         with raises(ValueError, "max_step", "positive"):
             ds.evolve([A, [B, f]], x, 1.0, max_step=bad)

@@ -66,7 +66,9 @@ def test_objects_of_other_classes():
     assert ds.evolve(qutip.sigmax().data_as("csr_matrix"), np.ones(2), 1.0).states.shape == (1, 2)
 
 
-@pytest.mark.parametrize("options", [{}, {"method": "chebyshev"}, {"spectrum": (-50, 50)}, {"method": "krylov"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "chebyshev"}, {"spectrum": (-50, 50)}, {"method": "krylov"}, {"method": "taylor"}]
+)
 def test_times_that_are_too_long(options):
     H = ds.gallery.heisenberg(10, format="mdia")
     with raises(ValueError, "evolve", "these times need about", "products"):
@@ -79,7 +81,7 @@ def test_random_matrices(n, seed, times):
     a = draw.standard_normal((n, n)) + 1j * draw.standard_normal((n, n))
     a = (a + a.conj().T) * 10.0 ** draw.uniform(-3, 1)
     psi = draw.standard_normal(n) + 1j * draw.standard_normal(n)
-    for method in (None, "chebyshev", "krylov"):
+    for method in (None, "chebyshev", "krylov", "taylor"):
         check(a, psi, times, "cpu", method=method)
 
 
@@ -99,8 +101,8 @@ def test_errors(device):
     for bad in ([], [[1.0]], "1", [np.nan], np.inf, 1j):
         with raises(ValueError, "times", "real and finite"):
             ds.evolve(H, x, bad)
-    with raises(ValueError, "method='taylor'", "chebyshev, krylov"):
-        ds.evolve(H, x, 1.0, method="taylor")
+    with raises(ValueError, "method='euler'", "chebyshev, krylov, taylor"):
+        ds.evolve(H, x, 1.0, method="euler")
     for bad in (0, -1e-3, 1e-17, np.nan, "1"):
         with raises(ValueError, "tol", "precision of complex128"):
             ds.evolve(H, x, 1.0, tol=bad)

@@ -1,4 +1,4 @@
-"""The choice between a Chebyshev series and Krylov spaces, by what they cost."""
+"""The choice between a Chebyshev series, Taylor series and Krylov spaces, by what they cost."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._backends.backend import CPU
-from . import chebyshev, krylov
+from . import chebyshev, krylov, taylor
 from .bounds import STEPS, bounds, circles, scale_of
 from .vectors import Vectors
 
-METHODS = ("chebyshev", "krylov")
+METHODS = ("chebyshev", "krylov", "taylor")
 _MOST = 10**8  # products of an evolution; more would take days, and rounding errors would be all that is left
 _GROWN = 10.0  # logarithm of the growth beyond the eigenvalues, from which a given interval is narrowed
 _NARROWER = 0.6  # width of the spectrum relative to that of Gershgorin's circles, for a guess of what it saves
 _PASSES = {"chebyshev": 5, "krylov": 9}  # over vectors for each product, in addition to the product itself
+_PASSES_OF_OTHERS = {"taylor": 3, "krylov": 30}  # the same for a matrix that is not Hermitian
 
 
 class Choice(NamedTuple):
@@ -28,11 +29,12 @@ class Choice(NamedTuple):
     products: int  #: that the choice took
     hermitian: bool
     scale: float  #: of the matrix
+    disc: taylor.Disc | None = None  #: of Taylor series
 
     @property
     def vectors(self) -> int:
         """The number of vectors that the method keeps."""
-        return 0 if self.method == "chebyshev" else krylov.MOST + 1
+        return krylov.MOST + 1 if self.method == "krylov" else 0
 
     def states(
         self, v: Vectors, a: Any, x: Any, times: list[float], factor: complex, tol: float,
@@ -41,6 +43,8 @@ class Choice(NamedTuple):
         """Yield the states at times that go away from 0."""
         if self.interval is not None:
             return chebyshev.states(v, a, x, times, self.interval, factor, tol, done)
+        if self.disc is not None:
+            return taylor.states(v, a, x, times, self.disc, factor, tol, done)
         return krylov.states(v, a, x, times, self.hermitian, self.scale, factor, tol, done)
 
 
@@ -52,42 +56,63 @@ def chosen(
     scale = scale_of(a, size)
     if a.shape[0] > krylov.MOST:  # a space of fewer rows is the whole one, for any time
         require_feasible(size * sum(abs(run[-1]) for run in runs if run) / krylov.MOST)
-    if not hermitian:
-        if factor != 1:
-            raise ValueError("evolve: H is not Hermitian; for exp(A t) pass A with generator=True, such as A = -1j H")
-        if method == "chebyshev" or spectrum is not None:
-            raise ValueError("evolve: a Chebyshev series needs a Hermitian matrix, and real eigenvalues in spectrum=")
-        return Choice("krylov", "the matrix is not Hermitian", None, 1, False, scale)
+    if not hermitian and factor != 1:
+        raise ValueError("evolve: H is not Hermitian; for exp(A t) pass A with generator=True, such as A = -1j H")
+    if not hermitian and (method == "chebyshev" or spectrum is not None):
+        raise ValueError("evolve: a Chebyshev series needs a Hermitian matrix, and real eigenvalues in spectrum=")
     tiny = float(np.finfo(dtype).tiny) * 1e8
     given = None if spectrum is None else _interval(spectrum, tiny)
     if method == "krylov":
-        return Choice(method, "asked for", None, 1, True, scale)
+        return Choice(method, "asked for", None, 1, hermitian, scale)
     if given is None and method is None and a.shape[0] <= krylov.MOST:
-        return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, True, scale)
+        return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, hermitian, scale)
+    spaces = _Spaces(a, runs, columns, tol, dtype)
+    if method == "taylor" or not hermitian:
+        length = max((abs(run[-1]) for run in runs if run), default=0.0)
+        disc, used = taylor.disc(a, v, length, factor, tol, dtype)
+        count = sum(taylor.products(run, disc, factor, tol, dtype) for run in runs)
+        best, reason = "taylor", "asked for"
+        if method is None:
+            best, reason = spaces.or_series("taylor", count, disc.radius, True, _PASSES_OF_OTHERS)
+        if best == "taylor":
+            require_feasible(count)
+        return Choice(best, reason, None, 1 + used, hermitian, scale, disc if best == "taylor" else None)
     if given is None:
         found, used = _enclosed(a, size, v, runs, factor, tol, tiny)
     elif factor == 1 and given.slack * max((abs(run[-1]) for run in runs if run), default=0.0) > _GROWN:
         found, used = _narrowed(given, a, size, v), 1 + min(STEPS, a.shape[0])
     else:
         found, used = given, 1
-    counts = {"chebyshev": sum(chebyshev.products(run, found, tol, factor != 1) for run in runs), "krylov": 0}
-    require_feasible(counts["chebyshev"])
+    count = sum(chebyshev.products(run, found, tol, factor != 1) for run in runs)
+    require_feasible(count)
     if method is not None or given is not None:
         return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True, scale)
-    for run in runs:
-        whole = abs(run[-1]) * found.half if run else 0.0
-        counts["krylov"] += columns * _products_of_spaces(whole, tol, factor != 1)
-    outputs = sum(len(run) for run in runs)
-    row = a.nbytes / (a.shape[0] * dtype.itemsize) / columns + 2  # passes over a vector that a product takes
-    cost = {name: counts[name] * (row + _PASSES[name]) for name in METHODS}
-    cost["krylov"] = cost["krylov"] + counts["krylov"] * (row - 2) * (1 - 1 / columns)  # the matrix for each column
-    cost["krylov"] += columns * outputs * krylov.MOST * (1 if a._backend is CPU else 3)
-    best = min(METHODS, key=cost.__getitem__)
-    other = METHODS[1 - METHODS.index(best)]
-    reason = f"about {counts[best]} products, where {other} would need about {counts[other]}"
-    if counts[best] > counts[other]:
-        reason += ", each of which takes longer"
+    best, reason = spaces.or_series("chebyshev", count, found.half, factor != 1, _PASSES)
     return Choice(best, reason, found if best == "chebyshev" else None, used, True, scale)
+
+
+class _Spaces:
+    """What Krylov spaces cost for the times of an evolution, compared with a series."""
+
+    def __init__(self, a: Any, runs: list[list[float]], columns: int, tol: float, dtype: np.dtype) -> None:
+        self._on_cpu, self._runs, self._columns, self._tol = a._backend is CPU, runs, columns, tol
+        self._row = a.nbytes / (a.shape[0] * dtype.itemsize) / columns + 2  # passes over a vector that a product takes
+
+    def or_series(
+        self, series: str, count: int, radius: float, oscillating: bool, passes: dict[str, int]
+    ) -> tuple[str, str]:
+        """Return which is cheaper, and why; all eigenvalues are within `radius` of a center."""
+        lengths = [abs(run[-1]) * radius if run else 0.0 for run in self._runs]
+        spaces = self._columns * sum(_products_of_spaces(length, self._tol, oscillating) for length in lengths)
+        counts = {series: count, "krylov": spaces}
+        cost = {name: float(n) * (self._row + passes[name]) for name, n in counts.items()}
+        cost["krylov"] += spaces * (self._row - 2) * (1 - 1 / self._columns)  # the matrix for each column
+        cost["krylov"] += self._columns * sum(map(len, self._runs)) * krylov.MOST * (1 if self._on_cpu else 3)
+        best, other = sorted(counts, key=cost.__getitem__)
+        reason = f"about {counts[best]} products, where {other} would need about {counts[other]}"
+        if counts[best] > counts[other]:
+            reason += ", each of which takes longer"
+        return best, reason
 
 
 def require_feasible(products: float) -> None:

@@ -12,7 +12,6 @@ from .._matrix.operands import home_of, require_sparse
 from .._products.linear_combination import LinearCombination
 from .bounds import circles, is_hermitian, require_square, size_of
 from .chebyshev import Interval
-from .choice import METHODS
 from .driven import Coefficients, Driven
 from .spectrum import Spectrum
 from .task import Progress, Task
@@ -34,8 +33,10 @@ class DrivenTask(Task):
         matrices, functions = _terms(terms)
         with streams.on(matrices[0]._backend, stream, _WHO):  # in which the matrix is filled later, too
             a, size = self._examine(matrices, functions, times, max_step)
-        if generator and method == METHODS[0]:
-            raise ValueError(f"{_WHO}: method={METHODS[0]!r} with a generator that changes, expected {METHODS[1]!r}")
+        if method == "taylor":
+            raise ValueError(f"{_WHO}: method={method!r} with a matrix that changes, expected one of chebyshev, krylov")
+        if generator and method == "chebyshev":
+            raise ValueError(f"{_WHO}: method={method!r} with a generator that changes, expected 'krylov'")
         if spectrum is not None:
             raise ValueError(f"{_WHO}: spectrum= is for a constant H; that of a changing one is computed")
         super().__init__(a, size, times, generator, method, tol, spectrum, None, keep, progress)
@@ -67,13 +68,13 @@ class DrivenTask(Task):
                 f"tol={self.tol:g} needs at least one matrix in double precision"
             )
         schroedinger = self.factor != 1.0
-        self.used = self.method or (METHODS[0] if schroedinger else METHODS[1])
+        self.used = self.method or ("chebyshev" if schroedinger else "krylov")
         self.hermitian = [schroedinger and is_hermitian(a, v) for a in self.matrices]
         if schroedinger:
             self._require_hermitian(v)
         self.reason = "a commutator-free Magnus integrator with "
-        self.reason += "Chebyshev series" if self.used == METHODS[0] else "Krylov spaces"
-        self._require_memory(tuple(x.shape), x.dtype, 8 if self.used == METHODS[0] else 40)
+        self.reason += "Chebyshev series" if self.used == "chebyshev" else "Krylov spaces"
+        self._require_memory(tuple(x.shape), x.dtype, 8 if self.used == "chebyshev" else 40)
         self._prepare_expectations(v, x)
         for certain in (False, True):
             self._allowed = _DRIFT[certain] * self.tol + _ROUNDING * float(np.finfo(x.dtype).eps)

@@ -25,12 +25,12 @@ class Evolution:
         The state at the time that was given last.
     expect : ndarray, shape (k, m) or (k, m, p), or None
         ``<psi, O psi>`` of m observables; real if they are all Hermitian. None without observables.
-    method : {"chebyshev", "krylov"}
+    method : {"chebyshev", "krylov", "taylor"}
         How the states were computed.
     reason : str
         Why this method was chosen.
     spectrum : (float, float), or None
-        The interval of the Chebyshev series. None for the other method.
+        The interval of the Chebyshev series. None for the other methods.
     products : int
         Number of products of the matrix with vectors, or with blocks, without those of observables.
     tol : float

@@ -147,6 +147,32 @@ def test_more_threads_than_the_system_gives():
     assert out == "True\n"
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not bind threads to processors")
+def test_threads_stay_on_the_processors_of_the_process():
+    """They leave that of their caller where they can, but not those that the process may use."""
+    out = python(
+        """
+        import os, time
+        from pathlib import Path
+        allowed = sorted(os.sched_getaffinity(0))[:2]
+        os.sched_setaffinity(0, allowed)
+        import numpy as np, diagsparse as ds
+        A, x = ds.hm_array(ds.gallery.tridiagonal(300_000)), np.ones(300_000)
+        ds.set_num_threads(4)
+        for _ in range(20):
+            y = A @ x
+            time.sleep(0.002)  # the threads fall asleep
+        assert y[0] == 1 and not y[1:-1].any() and sorted(os.sched_getaffinity(0)) == allowed
+        tasks = [int(task.name) for task in Path("/proc/self/task").iterdir()]
+        assert len(tasks) >= 4
+        for task in tasks:
+            assert 0 < len(os.sched_getaffinity(task)) and os.sched_getaffinity(task) <= set(allowed)
+        print("bound")
+        """
+    )
+    assert out.strip() == "bound"
+
+
 @pytest.mark.parametrize("count", at_night([1, 3], before=[3]))
 def test_omp_num_threads(count):
     out = python("import diagsparse as ds; print(ds.get_num_threads())", OMP_NUM_THREADS=str(count))

@@ -9,6 +9,9 @@
 #include <system_error>
 #include <thread>
 #include <vector>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 namespace diagsparse {
 
@@ -42,6 +45,38 @@ bool poll(const F& done, steady_clock::time_point until) {
     if (steady_clock::now() > until) return false;
   }
 }
+
+// The processor of the calling thread, -1 if it is not known.
+int this_processor() {
+#if defined(__linux__)
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+// The processors on which a helper thread may run. The scheduler often wakes a thread on the processor of the one that
+// wakes it, although another one is idle: there it waits until its caller's time slice ends, and comes too late for the
+// job, again and again if it sleeps in between. It then leaves this processor, and does not return to it.
+class Processors {
+ public:
+  void leave([[maybe_unused]] int processor) {
+#if defined(__linux__)
+    cpu_set_t now;
+    if (sched_getaffinity(0, sizeof now, &now) != 0) return;
+    if (!restricted_ || !CPU_EQUAL(&now, &others_)) allowed_ = now;  // the user's, who may have changed it
+    others_ = allowed_;
+    CPU_CLR(processor, &others_);
+    restricted_ = CPU_COUNT(&others_) > 0 && sched_setaffinity(0, sizeof others_, &others_) == 0;
+#endif
+  }
+
+ private:
+#if defined(__linux__)
+  cpu_set_t allowed_, others_;
+  bool restricted_ = false;
+#endif
+};
 
 struct alignas(64) Chunk {
   std::atomic<int64> next;
@@ -101,6 +136,7 @@ class Pool {
       jobs_.push_back(job);
       start(threads - 1);
     }
+    caller_.store(this_processor(), std::memory_order_relaxed);
     posted_.fetch_add(1);
     if (asleep_.load() > 0) posted_.notify_all();
     job->work(0);
@@ -120,6 +156,7 @@ class Pool {
   }
 
   [[noreturn]] void help() {
+    Processors processors;
     for (;;) {
       const int seen = posted_.load();
       if (const auto [job, number] = take(); job) {
@@ -131,6 +168,8 @@ class Pool {
       ++asleep_;
       posted_.wait(seen);
       --asleep_;
+      const int caller = caller_.load(std::memory_order_relaxed);
+      if (caller >= 0 && caller == this_processor()) processors.leave(caller);
     }
   }
 
@@ -146,6 +185,7 @@ class Pool {
   std::vector<std::shared_ptr<Job>> jobs_;
   int started_ = 0;
   std::atomic<int> posted_{0}, asleep_{0};  // jobs so far; threads that wait for a notification
+  std::atomic<int> caller_{-1};             // the processor of the last caller
 };
 
 }  // namespace

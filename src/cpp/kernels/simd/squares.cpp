@@ -35,19 +35,28 @@ double of_chunk(const R* x, int64 count) {
   return total;
 }
 
-template <class R>
-double of_all(const R* x, int64 count) {
-  if (count <= kChunk) return of_chunk(x, count);
-  std::vector<double> sums((count + kChunk - 1) / kChunk);
-  parallel_for(static_cast<int64>(sums.size()), count,
-               [&](int64 c) { sums[c] = of_chunk(x + c * kChunk, std::min(kChunk, count - c * kChunk)); });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
-}
+struct Chunk {
+  const Array* of;
+  int64 first, count;
+};
 
-double sum_of_squares(const Array& values) {
-  if (values.dtype == DType::f64) return of_all(values.as<const double>(), values.size());
-  if (values.dtype == DType::f32) return of_all(values.as<const float>(), values.size());
-  throw std::logic_error("sum_of_squares: expected float32 or float64");
+double sum_of_squares(const std::vector<Array>& arrays) {
+  std::vector<Chunk> chunks;
+  int64 total = 0;
+  for (const Array& a : arrays) {
+    if (a.dtype != DType::f64 && a.dtype != DType::f32) throw std::logic_error("sum_of_squares: expected real numbers");
+    for (int64 first = 0; first < a.size(); first += kChunk) {
+      chunks.push_back({&a, first, std::min(kChunk, a.size() - first)});
+    }
+    total += a.size();
+  }
+  std::vector<double> sums(chunks.size());
+  parallel_for(static_cast<int64>(chunks.size()), total, [&](int64 c) {
+    const auto& [a, first, count] = chunks[c];
+    sums[c] = a->dtype == DType::f64 ? of_chunk(a->as<const double>() + first, count)
+                                     : of_chunk(a->as<const float>() + first, count);
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 const ForEachSet<SumOfSquares> registered(kIsa, sum_of_squares);

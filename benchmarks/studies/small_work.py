@@ -2,7 +2,8 @@
 
 On one thread: products and planned products of 50 x 50, every element-wise operation of the formats that SciPy has at
 three sizes, and the time to plan a product. On two threads: what reads all diagonals, compared with SciPy's best format
-for it. The exit status depends only on whether results are correct, not on times.
+for it. A BLAS has one thread in all of them, since its threads keep the processors busy for a while after a call, when
+others are timed. The exit status depends only on whether results are correct, not on times.
 
 It takes two minutes. With --quick, only the smallest size is timed.
 """
@@ -12,8 +13,11 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from math import isqrt
 from typing import Any
 
@@ -145,7 +149,7 @@ def _plans(scale: float) -> Iterator[Call]:
 def _timed(call: Call, budget: float, where: Backend) -> dict[str, Any]:
     """Return the row of a call, timed on its number of threads."""
     calls = {"ours": call.ours} | ({"scipy": call.scipy} if call.scipy else {})
-    with measure.using_threads(call.threads), warnings.catch_warnings():
+    with measure.using_threads(call.threads), _one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", sp.SparseEfficiencyWarning)  # by SciPy's A == A
         ok = call.scipy is None or _same(call.ours(), call.scipy())
         times = measure.time_calls(calls, budget=budget)
@@ -154,6 +158,14 @@ def _timed(call: Call, budget: float, where: Backend) -> dict[str, Any]:
         "group": call.group, "what": call.what, "format": call.format, "n": call.n, "seconds": ours, "scipy": scipy,
         "ratio": ours / scipy if scipy else None, "limit": call.limit, "ok": ok,
     }  # fmt: skip
+
+
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context in which a BLAS has one thread, if threadpoolctl is installed."""
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    limits: AbstractContextManager[Any] = import_module("threadpoolctl").threadpool_limits(1, "blas")
+    return limits
 
 
 def _same(ours: Any, theirs: Any) -> bool:

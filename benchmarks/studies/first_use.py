@@ -108,7 +108,7 @@ def _measured(steps: tuple[Step, ...], side: int, runs: int) -> dict[str, Row]:
     """Return the row of each step: the median of the times in `runs` new processes."""
     listed = json.dumps([(step.name, step.code, step.times) for step in steps])
     command = [sys.executable, "-c", _PROCESS, str(side), listed]
-    printed = [json.loads(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(runs)]
+    printed = [json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout) for _ in range(runs)]
     taken = [seconds | _start_of_gpu(seconds) for seconds, _ in printed]
     medians = {name: median(one[name] for one in taken) for name in taken[0]}
     limits = LIMITS | {MATRIX: PRODUCTS * medians[PRODUCT]}

@@ -13,11 +13,10 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from math import isqrt
 from typing import Any
 
@@ -161,10 +160,12 @@ def _timed(call: Call, budget: float, where: Backend) -> dict[str, Any]:
 
 
 def _one_blas_thread() -> AbstractContextManager[Any]:
-    """Return a context in which a BLAS has one thread, if threadpoolctl is installed."""
-    if find_spec("threadpoolctl") is None:
-        return nullcontext()
-    limits: AbstractContextManager[Any] = import_module("threadpoolctl").threadpool_limits(1, "blas")
+    """Return a context in which a BLAS has one thread."""
+    try:
+        control = import_module("threadpoolctl")
+    except ImportError:
+        raise ImportError('small-work: it needs threadpoolctl: pip install "diagsparse[bench]"') from None
+    limits: AbstractContextManager[Any] = control.threadpool_limits(1, "blas")
     return limits
 
 

@@ -3,6 +3,9 @@
 import json
 
 import pytest
+
+pytest.importorskip("threadpoolctl")
+
 from commands import call
 
 from benchmarks.studies import small_work

@@ -63,8 +63,8 @@ def test_large_arrays_are_copied_in_the_type_that_is_stored():
         stored = A.parts()["indptr"]
         assert stored.dtype == np.int64 and np.array_equal(stored, pointers)
         assert np.array_equal(A.indices, columns) and np.array_equal(A.values, values)
-        narrower = ds.csr_array(reference, dtype=np.float32)
-        assert narrower.dtype == np.float32 and np.array_equal(narrower.values, values.astype(np.float32))
+    narrower = ds.csr_array(reference, dtype=np.float32)
+    assert narrower.dtype == np.float32 and np.array_equal(narrower.values, values.astype(np.float32))
 
 
 @FORMATS

@@ -125,3 +125,14 @@ def test_norms_of_many_values_on_any_number_of_threads(n, dtype):
     steps = len(parts) / 32 / max(1, len(parts) // 16384) + 32 + len(parts) / 16384 + 2
     assert abs(results[0] - expected) <= steps * 2.0**-53 * expected
     assert results[0] == results[1] == results[2]
+
+
+def test_norms_of_diagonals_on_any_number_of_threads():
+    """Whose values are several arrays, without the padding."""
+    A = ds.dia_array(ds.gallery.banded(100_000, 2, 3, seed=0))
+    results = []
+    for threads in (1, 2, 3):
+        with measure.using_threads(threads):
+            results.append(ds.norm(A))
+    assert results[0] == results[1] == results[2]
+    assert np.isclose(results[0], np.linalg.norm(A.tocsr().values), rtol=1e-14, atol=0)

@@ -1,1 +1,1 @@
-"""Time evolution: exponentials of matrices times vectors, by Chebyshev series and Krylov spaces."""
+"""Time evolution: exponentials of matrices times vectors, by Chebyshev and Taylor series and in Krylov spaces."""

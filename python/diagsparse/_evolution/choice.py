@@ -99,7 +99,7 @@ class _Spaces:
         self._row = a.nbytes / (a.shape[0] * dtype.itemsize) / columns + 2  # passes over a vector that a product takes
 
     def or_series(
-        self, series: str, count: int, radius: float, oscillating: bool, passes: dict[str, int]
+        self, series: str, count: float, radius: float, oscillating: bool, passes: dict[str, int]
     ) -> tuple[str, str]:
         """Return which is cheaper, and why; all eigenvalues are within `radius` of a center."""
         lengths = [abs(run[-1]) * radius if run else 0.0 for run in self._runs]

@@ -54,8 +54,8 @@ def evolve(
         By default the one that should be faster. "chebyshev" needs a Hermitian matrix. For one that changes, it is the
         method for the exponentials of each step, "chebyshev" or "krylov"; generators that change need "krylov".
     tol : float, optional
-        Bound of the error of each state in the 2-norm, relative to the initial one; for a Hermitian generator relative
-        to the largest state that one of the same norm can have become. By default 1e-10, and 1e-5 in single precision.
+        Bound of the error of each state in the 2-norm, relative to the initial one; for a generator relative to the
+        largest state that one of the same norm can have become. By default 1e-10, and 1e-5 in single precision.
     spectrum : (float, float), optional
         An interval that contains all eigenvalues of a constant H, for "chebyshev". By default `spectral_bounds`
         computes it.
@@ -101,8 +101,8 @@ def evolve(
     others. Such a space serves all times within its reach, and needs no interval, so "krylov" is chosen for short
     times, and for many times that are close together. "taylor" sums Taylor series for parts of the time, as A. H.
     Al-Mohy and N. J. Higham, *SIAM J. Sci. Comput.* 33 (2011), 488-511, and is chosen for most matrices that are not
-    Hermitian. It needs two to five products for each unit of ``|t|`` times the norm of ``H - c I``, where c is the
-    center of the diagonal, and memory for the absolute values of H.
+    Hermitian. It needs two to eight products for each unit of ``|t|`` times the norm of ``H - c I``, where c is the
+    center of the diagonal, fewer where states decay, and memory for the absolute values of H.
 
     For a matrix that changes, a step of a commutator-free Magnus integrator of order 4 is computed as one, as two and
     as three parts, and extrapolated to order 8. The differences give an estimate of its error, and the lengths of the
@@ -110,7 +110,7 @@ def evolve(
     matrix. It needs memory for about 10 states.
 
     The error of a series is bounded by the terms that are left out, that of a Krylov space by the integral of its
-    residual. Neither bound includes rounding errors. For a generator that is not Hermitian, the growth of errors is an
+    residual. Neither bound includes rounding errors. For a generator that is not Hermitian, the growth of vectors is an
     estimate, and therefore the bound as well: if eigenvectors are nearly parallel, as for a triangular matrix with
     elements that are much larger than the differences of its eigenvalues, rounding errors alone can be much larger.
 

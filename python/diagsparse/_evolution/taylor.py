@@ -2,8 +2,8 @@
 
 A. H. Al-Mohy and N. J. Higham, *Computing the action of the matrix exponential, with an application to exponential
 integrators*, SIAM J. Sci. Comput. 33 (2011), 488-511. Instead of estimates of the norms of powers, their bounds by the
-powers of a matrix of absolute values are used here; and where the spectrum lies in the left half plane, the parts are
-as long as the exponential of the center makes up for the growth of the terms.
+powers of a matrix of absolute values are used here; and where states decay, the parts are as long as the exponential of
+the center makes up for the growth of the terms.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from .vectors import Vectors
 
 _MOST_POWERS = 6  # whose norms are bounded
 _PER_POWER = 8  # products of an evolution for which another power is worth its two products
-_ROOM = 16  # rounding errors, times eps, that the tolerance of a part may be as small as
-_LONGEST = {4: 40.0, 8: 100.0}  # radius times the length of a part, at most, by the bytes of a real number: its terms
-# grow up to the exponential of it
+_ROOM = 4  # times eps and the growth of the terms of a part: its rounding error, which has to stay below the tolerance
+_LONGEST = {4: 40.0, 8: 100.0}  # radius times the length of a part, at most, by the bytes of a real number
+_FOLDED = 0.5  # factor of each vector: terms grow to the square root of what they would grow to without it
+_RESERVE = 7.0  # logarithm of the growth of errors that is made up for, where vectors can grow
 
 
 class Powers(NamedTuple):
@@ -37,6 +38,8 @@ class Disc(NamedTuple):
 
     center: complex
     powers: tuple[Powers, ...]
+    growth: float  #: a vector grows at most as exp(growth t) with time, and backwards as exp(backwards t)
+    backwards: float
 
     @property
     def radius(self) -> float:
@@ -69,20 +72,28 @@ def disc(a: Any, v: Vectors, length: float, factor: complex, tol: float, dtype: 
     k >= p (p - 1).
     """
     diagonal = np.asarray(a.diagonal()).astype(np.result_type(a.dtype, float))
-    real, imag = ((part.min() + part.max()) / 2 for part in (diagonal.real, diagonal.imag))
+    real, imag = (part.min() / 2 + part.max() / 2 for part in (diagonal.real, diagonal.imag))
     center = complex(real, imag)
     sizes = abs(a)
     sizes = sizes.astype(np.float32) if is_narrow(sizes.dtype) else sizes
-    on_diagonal = abs(diagonal - center) - abs(diagonal)
+    rounding = 8 * float(np.finfo(sizes.dtype).eps)  # of the absolute values, which are subtracted again
+    on_diagonal = abs(diagonal - center) - (1 - rounding) * abs(diagonal)
     right, left = (_Growth(v, matrix, on_diagonal, a) for matrix in (sizes, sizes.T))
     found: list[Powers] = []
-    before = np.inf
+    bounds: list[float] = []
+    growth = backwards = 0.0
     for p in range(1, _MOST_POWERS + 1):
-        bound = float(np.exp((right.next() + left.next()) / (2 * p)))
-        found.append(Powers(max(bound, before) if p > 1 else bound, max(1, (p - 1) * (p - 2))))
-        before = bound
-        result = Disc(center, tuple(found))
-        if bound == 0 or products([length], result, factor, tol, dtype) <= _PER_POWER * p:
+        bounds.append(float(np.exp((right.next() + left.next()) / (2 * p))))
+        if p == 1:  # the Hermitian part, by Gershgorin's circles
+            radii = (right.sums + left.sums) / 2 - abs(diagonal - center)
+            growth, backwards = float((diagonal.real + radii).max()), float((radii - diagonal.real).max())
+            found.append(Powers(bounds[0], 1))
+        elif bounds[-1] == 0:
+            found.append(Powers(0.0, p))
+        elif p > 2:
+            found.append(Powers(max(bounds[-2:]), (p - 1) * (p - 2)))
+        result = Disc(center, tuple(found), growth, backwards)
+        if bounds[-1] == 0 or products([length], result, factor, tol, dtype) <= _PER_POWER * p:
             break
     return result, 2 * p
 
@@ -93,12 +104,14 @@ class _Growth:
     def __init__(self, v: Vectors, sizes: Any, on_diagonal: np.ndarray, a: Any) -> None:
         self._v, self._sizes, self._on_diagonal, self._host = v, sizes, on_diagonal, a._backend.host
         self._x, self._log = np.ones(a.shape[0]), 0.0
+        self.sums = self._x  #: |B| e, after the first product
 
     def next(self) -> float:
         """Return it for the next k, -inf if it is 0."""
         y = self._v.empty(self._x.shape, self._x.dtype)
         self._v.multiply(self._sizes, self._v.given(self._x), y)
-        x = np.maximum(self._host(y) + self._on_diagonal * self._x, 0)  # rounding errors
+        x = np.maximum(self._host(y) + self._on_diagonal * self._x, 0)
+        self.sums = x if self._log == 0 else self.sums
         largest = float(x.max())
         if largest == 0:
             return -np.inf
@@ -107,23 +120,26 @@ class _Growth:
 
 
 def _planned(
-    steps: np.ndarray, powers: Powers, center: complex, factor: complex, tol: float, dtype: np.dtype
-) -> list[Step]:
-    """Return how each step is computed.
+    steps: np.ndarray, powers: Powers, disc: Disc, factor: complex, tol: float, dtype: np.dtype
+) -> list[Step] | None:
+    """Return how each step is computed, None if there would be far too many parts.
 
-    The error of a part is at most its share of the tolerance times the vector that it starts from. Its terms grow up to
-    exp(radius |step|), and are multiplied by exp(center step): rounding errors grow as the product of both.
+    The error of a part is at most its share of the tolerance times the vector that it starts from, or times what this
+    vector can become. Terms grow up to exp(radius |step|), and are multiplied by exp(center step): rounding errors grow
+    as the product of both.
     """
     exponents = factor * steps
-    lengths, shifts = abs(exponents) * powers.radius, (exponents * center).real
+    lengths, shifts = abs(exponents) * powers.radius, (exponents * disc.center).real
     eps, bytes_of_real = float(np.finfo(dtype).eps), np.dtype(dtype).type(0).real.itemsize
     room = max(1.0, float(np.log(tol / (_ROOM * eps))))
-    needed = np.maximum(lengths / _LONGEST[bytes_of_real], (lengths + shifts) / room)
     with np.errstate(all="ignore"):
+        needed = np.maximum(lengths / _LONGEST[bytes_of_real], (lengths + shifts) / room)
         counts = np.where(steps == 0, 0, np.maximum(1, np.ceil(needed)))
-    if not np.isfinite(counts).all() or counts.sum() > 1e12:
-        return [Step(10**9, 10**9)]  # far too many
-    log_share = float(np.log(tol / max(1.0, counts.sum())))
+        rates = np.where(exponents.real > 0, disc.growth, disc.backwards)
+        grown = float(np.nan_to_num(np.maximum(0, abs(exponents.real) * rates)).sum())
+    if not counts.sum() < 1e12:
+        return None
+    log_share = max(float(np.log(tol / max(1.0, counts.sum()))) - min(grown, _RESERVE), float(np.log(eps / 4)))
     plan = []
     for count, length, shift in zip(counts.astype(int).tolist(), lengths, shifts, strict=True):
         each = max(1, count)
@@ -132,18 +148,20 @@ def _planned(
     return plan
 
 
-def _best(steps: np.ndarray, disc: Disc, factor: complex, tol: float, dtype: np.dtype) -> list[Step]:
-    plans = [_planned(steps, powers, disc.center, factor, tol, dtype) for powers in disc.powers]
-    return min(plans, key=_total)
+def _best(steps: np.ndarray, disc: Disc, factor: complex, tol: float, dtype: np.dtype) -> list[Step] | None:
+    """Return the plan with the fewest products; None if there is none."""
+    plans = [_planned(steps, powers, disc, factor, tol, dtype) for powers in disc.powers]
+    return min((plan for plan in plans if plan is not None), key=_total, default=None)
 
 
 def _total(plan: list[Step]) -> int:
     return sum(step.parts * step.terms for step in plan)
 
 
-def products(times: Sequence[float], disc: Disc, factor: complex, tol: float, dtype: np.dtype) -> int:
-    """Return how many products the steps between these times need."""
-    return _total(_best(np.diff([0.0, *times]), disc, factor, tol, dtype))
+def products(times: Sequence[float], disc: Disc, factor: complex, tol: float, dtype: np.dtype) -> float:
+    """Return how many products the steps between these times need, inf if there are far too many."""
+    plan = _best(np.diff([0.0, *times]), disc, factor, tol, dtype)
+    return np.inf if plan is None else _total(plan)
 
 
 def states(
@@ -156,7 +174,7 @@ def states(
     """
     steps = np.diff([0.0, *times])
     y, spare, t = v.empty(x.shape, x.dtype), v.empty(x.shape, x.dtype), 0.0  # the first state is needed again
-    for step, plan, time in zip(steps, _best(steps, disc, factor, tol, x.dtype), times, strict=True):
+    for step, plan, time in zip(steps, _best(steps, disc, factor, tol, x.dtype) or [], times, strict=True):
         if plan.parts:
             length = step / plan.parts
             recurrence = A._core.Recurrence(*_recurrence(factor * length, disc.center, plan.terms))
@@ -170,6 +188,11 @@ def states(
 
 
 def _recurrence(h: complex, center: complex, terms: int) -> tuple[list[complex], ...]:
-    """Return the factors for ``exp(h A)``: v_(j+1) = h (A - center) v_j / (j + 1), and exp(h center) for each term."""
+    """Return the factors for ``exp(h A)``: v_(j+1) = f h (A - center) v_j / (j + 1), and exp(h center) / f^j.
+
+    Without the factor f < 1, the vectors of a part in which all decays would grow beyond the range of single precision.
+    """
     j = np.arange(1, terms + 1)
-    return (h / j).tolist(), (-h * center / j).tolist(), [0] * terms, [np.exp(h * center)] * (terms + 1)
+    alpha = _FOLDED * h / j
+    c = np.exp(h * center - np.log(_FOLDED) * np.arange(terms + 1))
+    return alpha.tolist(), (-alpha * center).tolist(), [0] * terms, c.tolist()

@@ -20,7 +20,7 @@ from .registry import COMMON, FORMATS, default_format, format_named, relabeled
 from .summary import Summary, inside
 from .validation import checked_shape, is_parts, is_shape, private
 
-_FEW_BYTES = 1 << 17  # NumPy allocates smaller arrays faster
+_FEW_BYTES = 1 << 17  # below which our allocator leaves memory to the C library, too
 
 
 def first_format(arg: Any) -> Any:

@@ -64,7 +64,7 @@ def of_arrays(values: list[np.ndarray]) -> float:
     """Return the root of the sum of squares of all elements of one-dimensional arrays."""
 
     def squares(factor: float) -> float:
-        return CPU.core.sum_of_squares(parts if factor == 1 else [part * factor for part in parts])
+        return CPU.core.sum_of_squares(parts, factor)
 
     if not values:
         return 0.0

@@ -170,11 +170,11 @@ void bind_device(py::module_& m) {
   m.def("instruction_sets", &instruction_sets);
   m.def("get_num_threads", &requested_thread_count);
   m.def("set_num_threads", &set_thread_count);
-  m.def("sum_of_squares", [](const std::vector<py::object>& arrays) {
+  m.def("sum_of_squares", [](const std::vector<py::object>& arrays, double factor) {
     std::vector<Array> all;
     for (const py::object& one : arrays) all.push_back(array_from(one));
     const Unlocked unlocked;
-    return ForEachSet<SumOfSquares>::best()(all);
+    return ForEachSet<SumOfSquares>::best()(all, factor);
   });
   m.def("read", [](py::array_t<double, py::array::c_style> data) {
     const double* p = data.data();

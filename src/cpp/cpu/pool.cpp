@@ -55,28 +55,20 @@ int this_processor() {
 #endif
 }
 
-// The processors on which a helper thread may run. The scheduler often wakes a thread on the processor of the one that
-// wakes it, although another one is idle: there it waits until its caller's time slice ends, and comes too late for the
-// job, again and again if it sleeps in between. It then leaves this processor, and does not return to it.
-class Processors {
- public:
-  void leave([[maybe_unused]] int processor) {
+// Moves the calling thread to another processor, if it is on this one and may use others. The scheduler often wakes a
+// thread on the processor of the one that wakes it, although another one is idle: there it waits until its caller's
+// time slice ends, and comes too late for the job, again and again if it sleeps in between.
+void leave([[maybe_unused]] int processor) {
 #if defined(__linux__)
-    cpu_set_t now;
-    if (sched_getaffinity(0, sizeof now, &now) != 0) return;
-    if (!restricted_ || !CPU_EQUAL(&now, &others_)) allowed_ = now;  // the user's, who may have changed it
-    others_ = allowed_;
-    CPU_CLR(processor, &others_);
-    restricted_ = CPU_COUNT(&others_) > 0 && sched_setaffinity(0, sizeof others_, &others_) == 0;
-#endif
+  cpu_set_t allowed, others;
+  if (processor != sched_getcpu() || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  others = allowed;
+  CPU_CLR(processor, &others);
+  if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) {
+    sched_setaffinity(0, sizeof allowed, &allowed);  // it stays where it is now
   }
-
- private:
-#if defined(__linux__)
-  cpu_set_t allowed_, others_;
-  bool restricted_ = false;
 #endif
-};
+}
 
 struct alignas(64) Chunk {
   std::atomic<int64> next;
@@ -156,7 +148,6 @@ class Pool {
   }
 
   [[noreturn]] void help() {
-    Processors processors;
     for (;;) {
       const int seen = posted_.load();
       if (const auto [job, number] = take(); job) {
@@ -168,8 +159,7 @@ class Pool {
       ++asleep_;
       posted_.wait(seen);
       --asleep_;
-      const int caller = caller_.load(std::memory_order_relaxed);
-      if (caller >= 0 && caller == this_processor()) processors.leave(caller);
+      leave(caller_.load(std::memory_order_relaxed));
     }
   }
 

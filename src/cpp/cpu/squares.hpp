@@ -9,6 +9,6 @@
 namespace diagsparse {
 
 // In double precision, in an order that does not depend on the number of threads; one kernel for each instruction set.
-using SumOfSquares = double (*)(const std::vector<Array>& arrays);
+using SumOfSquares = double (*)(const std::vector<Array>& arrays, double factor);  // of the values
 
 }  // namespace diagsparse

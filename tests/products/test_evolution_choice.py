@@ -144,3 +144,46 @@ def test_memory(device):
     H = ds.array(sp.csr_array(chain()), device=device)
     with raises(MemoryError, "times"):
         ds.evolve(H, to_device(np.ones(64), device), np.broadcast_to(1.0, 10**10))
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+@pytest.mark.parametrize("n", [3, 20, 48])
+def test_large_multiples_of_the_identity(device, n, offset):
+    """Of a Hermitian matrix and a generator: products nearly cancel when they are orthogonalized."""
+    draw = np.random.default_rng(n).standard_normal((n, n))
+    x = random(n, "complex128")
+    for a, factor in (((draw + draw.T) / 2 + offset * np.eye(n), -1j), (draw / 2 + 1j * offset * np.eye(n), 1.0)):
+        H = ds.array(sp.csr_array(a), device=device)
+        phase = np.exp(factor * a[0, 0] * 1.5)
+        exact = phase * (expm(factor * 1.5 * (a - a[0, 0] * np.eye(n))) @ x)
+        for method in (None, "krylov"):
+            state = to_host(ds.evolve(H, to_device(x, device), 1.5, generator=factor == 1, method=method).final)
+            error = np.linalg.norm(state - exact) / np.linalg.norm(exact)
+            assert error <= 1e-10 + 100 * offset * 2.0**-53, (method, error)
+
+
+def test_small_matrices_far_from_normal(device):
+    """Of so few rows that the matrix is a small one itself; and tiny states, and phases that nobody knows."""
+    a = np.diag([1e3, 1e3, 0, 0], 1)
+    x = np.array([0.3, -0.7, 0.5, 0.2, -0.4])
+    A = ds.csr_array(a, device=device)
+    state = to_host(ds.evolve(A, to_device(x, device), 1.0, generator=True).final)
+    np.testing.assert_allclose(state, x + a @ x + a @ a @ x / 2, rtol=1e-13)
+    walk = sp.diags_array([1.0, -2.0, 0.5], offsets=[-1, 0, 1], shape=(48, 48)).tocsr()
+    for n, method in ((20, None), (48, None), (48, "krylov")):
+        small = walk[:n, :n]
+        tiny = ds.evolve(ds.csr_array(small, device=device), to_device(np.full(n, 1e-310), device), 2.0,
+                         generator=True, method=method)  # fmt: skip
+        np.testing.assert_allclose(
+            to_host(tiny.final) * 1e300, expm(2 * small.toarray()) @ np.full(n, 1e-10), rtol=1e-6
+        )
+    with raises(OverflowError, "eigenvalues so large", "phases", "1e+17"):
+        ds.evolve(ds.csr_array(np.eye(3), device=device), to_device(x[:3], device), 1e17)
+
+
+def test_observables_of_real_states_may_be_complex(device):
+    A = ds.csr_array(np.array([[0, 1.0], [-2, 0]]), device=device)
+    observable = ds.csr_array(np.diag([1j, 2j]), device=device)
+    found = ds.evolve(A, to_device(np.ones(2), device), [0.0, 1.0], generator=True, observables=[observable]).expect
+    y = expm(A.toarray()) @ np.ones(2)
+    np.testing.assert_allclose(found[:, 0], [3j, 1j * y[0] ** 2 + 2j * y[1] ** 2], rtol=1e-9)

@@ -36,13 +36,15 @@ def test_matrices_far_from_normal(device):
 
 
 def test_it_is_chosen(device):
-    """Where a step of Arnoldi's process takes longer: for long times, and for blocks; not for many times in a space."""
+    """Unless products take much longer than operations with vectors, and many times are close together."""
     A = ds.dia_array(sp.csr_array(flow(2000, 0.5) / 500), device=device)
+    dense = ds.csr_array(np.random.default_rng(3).standard_normal((600, 600)) / 20, device=device)
     x = random(2000, "float64")
     long = ds.evolve(A, to_device(x, device), 50.0, generator=True)
-    block = ds.evolve(A, to_device(random((2000, 4), "float64"), device), 5.0, generator=True)
-    close = ds.evolve(A, to_device(x, device), np.linspace(0, 1, 50), generator=True)
-    assert (long.method, block.method, close.method) == ("taylor", "taylor", "krylov")
+    block = ds.evolve(A, to_device(random((2000, 4), "float64"), device), [0.0, 5.0], generator=True)
+    close = ds.evolve(dense, to_device(x[:600], device), np.linspace(0, 1, 100), generator=True)
+    few = ds.evolve(ds.csr_array(np.triu(np.ones((9, 9))), device=device), to_device(x[:9], device), 1, generator=True)
+    assert [one.method for one in (long, block, close, few)] == ["taylor", "taylor", "krylov", "krylov"]
     assert "krylov would need about" in long.reason and "taylor would need about" in close.reason
     exact = ds.evolve(A, to_device(x, device), 50.0, generator=True, method="krylov")
     np.testing.assert_allclose(to_host(long.final), to_host(exact.final), rtol=0, atol=1e-9 * np.linalg.norm(x))

@@ -18,6 +18,10 @@ _GROWN = 10.0  # logarithm of the growth beyond the eigenvalues, from which a gi
 _NARROWER = 0.6  # width of the spectrum relative to that of Gershgorin's circles, for a guess of what it saves
 _PASSES = {"chebyshev": 5, "krylov": 9}  # over vectors for each product, in addition to the product itself
 _PASSES_OF_OTHERS = {"taylor": 3, "krylov": 30}  # the same for a matrix that is not Hermitian
+_OF_SMALL = (
+    200e-6 * 10e9
+)  # an exponential of a small matrix that is not Hermitian, as the bytes that are read meanwhile
+_ESTIMATES = 15  # of the error of a space, in such exponentials
 
 
 class Choice(NamedTuple):
@@ -96,7 +100,8 @@ class _Spaces:
 
     def __init__(self, a: Any, runs: list[list[float]], columns: int, tol: float, dtype: np.dtype) -> None:
         self._on_cpu, self._runs, self._columns, self._tol = a._backend is CPU, runs, columns, tol
-        self._row = a.nbytes / (a.shape[0] * dtype.itemsize) / columns + 2  # passes over a vector that a product takes
+        self._vector = a.shape[0] * dtype.itemsize
+        self._row = a.nbytes / self._vector / columns + 2  # passes over a vector that a product takes
 
     def or_series(
         self, series: str, count: float, radius: float, oscillating: bool, passes: dict[str, int]
@@ -107,7 +112,11 @@ class _Spaces:
         counts = {series: count, "krylov": spaces}
         cost = {name: float(n) * (self._row + passes[name]) for name, n in counts.items()}
         cost["krylov"] += spaces * (self._row - 2) * (1 - 1 / self._columns)  # the matrix for each column
-        cost["krylov"] += self._columns * sum(map(len, self._runs)) * krylov.MOST * (1 if self._on_cpu else 3)
+        outputs = self._columns * sum(map(len, self._runs))
+        cost["krylov"] += outputs * krylov.MOST * (1 if self._on_cpu else 3)
+        if passes is _PASSES_OF_OTHERS:
+            cost["krylov"] += outputs * krylov.MOST  # of which a matrix that is not Hermitian uses more
+            cost["krylov"] += (outputs + _ESTIMATES * np.ceil(spaces / krylov.MOST)) * _OF_SMALL / self._vector
         best, other = sorted(counts, key=cost.__getitem__)
         reason = f"about {counts[best]} products, where {other} would need about {counts[other]}"
         if counts[best] > counts[other]:

@@ -56,7 +56,9 @@ def states(
 
     Columns of a block are vectors of their own spaces. ``done(time, products)`` is called after each space.
     """
-    if x.ndim == 2:
+    if A.shape[0] <= MOST:
+        yield from _of_few_rows(v, A, x, times, hermitian, factor, done)
+    elif x.ndim == 2:
         columns = [_of_vector(v, A, column, times, hermitian, scale, factor, tol, done) for column in v.columns(x)]
         y = v.empty(x.shape, x.dtype)
         for _ in times:
@@ -65,6 +67,31 @@ def states(
             yield y
     else:
         yield from _of_vector(v, A, x, times, hermitian, scale, factor, tol, done)
+
+
+def _of_few_rows(
+    v: Vectors, A: Any, x: Any, times: Sequence[float], hermitian: bool, factor: complex,
+    done: Callable[[float, int], None],
+) -> Iterator[Any]:  # fmt: skip
+    """Yield the states of a matrix that is small itself: the unit vectors are a basis of the whole space."""
+    dense, start, products = A.to("cpu").toarray().astype(np.result_type(A.dtype, float)), A._backend.host(x), len(x)
+    if hermitian:
+        values, vectors = np.linalg.eigh(dense)
+        components = (vectors.conj().T @ start).T
+        if factor != 1 and max(map(abs, times), default=0.0) * abs(values).max() * np.finfo(float).eps > 1:
+            raise OverflowError(f"evolve: H has eigenvalues so large that phases at t = {times[-1]:g} are not known")
+    for time in times:
+        with np.errstate(all="ignore"):
+            if hermitian:
+                state = vectors @ (np.exp(factor * time * values) * components).T
+            else:
+                state = expm(factor * time * dense) @ start
+            state = (state if x.dtype.kind == "c" else state.real).astype(x.dtype)
+        y = v.empty(x.shape, x.dtype)
+        v.assign(v.given(np.asfortranarray(state)), y)
+        done(time, products)
+        products = 0
+        yield y if time else x
 
 
 def _of_vector(

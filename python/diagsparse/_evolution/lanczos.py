@@ -9,6 +9,7 @@ import numpy as np
 from .vectors import Vectors
 
 WHOLE = 30  #: rows up to which a space is orthogonalized against all vectors
+_CANCELLED = 0.7  # of a vector that is left after it was orthogonalized; if it is less, it has to be repeated
 _INVARIANT = 10  # times eps, relative to the matrix: a part that is left of a product, and counts as zero
 
 
@@ -42,7 +43,7 @@ class Process:
         """Add a vector."""
         v, j = self.v, len(self.basis)
         q = v.empty(self._next.shape, self.dtype)
-        v.combine(1 / (self.rest if j else self.size), self._next, 0.0, q)
+        self._normalize(q, self.rest if j else self.size)
         self.basis.append(q)
         w = v.empty(q.shape, self.dtype)
         v.multiply(self.A, q, w, 1 / self.scale)
@@ -54,15 +55,31 @@ class Process:
             column[j] = v.real_inner(q, w)
             v.combine(-column[j].real, q, 1.0, w)
         else:
-            for i, other in enumerate(self.basis):
-                column[i] = v.inner(other, w)
-                v.combine(-column[i] if self.dtype.kind == "c" else -column[i].real, other, 1.0, w)
+            before = v.norm(w)
+            self._orthogonalize(w, column)
+            if v.norm(w) < _CANCELLED * before:
+                self._orthogonalize(w, column)
         rest, size = v.norm(w), float(np.linalg.norm(column))
         whole = j + 1 == self.A.shape[0] or rest <= _INVARIANT * np.finfo(self.dtype).eps * size
         self.rest = 0.0 if whole else rest
         column[j + 1] = self.rest
         self.columns.append(column)
         self._next = w
+
+    def _normalize(self, q: Any, size: float) -> None:
+        """Write the next vector, which has this norm, to q with norm 1."""
+        if size > 4 * np.finfo(self.dtype).tiny:
+            self.v.combine(1 / size, self._next, 0.0, q)
+        else:  # the inverse may be infinite
+            self.v.combine(size**-0.5, self._next, 0.0, q)
+            self.v.combine(size**-0.5 - 1, q, 1.0, q)
+
+    def _orthogonalize(self, w: Any, column: np.ndarray) -> None:
+        """Subtract from w its components in all vectors of the basis, which are added to `column`."""
+        for i, other in enumerate(self.basis):
+            component = self.v.inner(other, w)
+            self.v.combine(-component if self.dtype.kind == "c" else -component.real, other, 1.0, w)
+            column[i] += component
 
     def result(self) -> Krylov:
         """Return what was built."""

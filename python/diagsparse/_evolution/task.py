@@ -105,7 +105,7 @@ class Task:
     def _prepare_expectations(self, v: Vectors, x: Any) -> None:
         """Allocate the expectation values, which are real if all observables are Hermitian."""
         if self.observables is not None:
-            real = x.dtype.kind != "c" or all(is_hermitian(o, v) for o in self.observables)
+            real = all((x.dtype.kind != "c" and o.dtype.kind != "c") or is_hermitian(o, v) for o in self.observables)
             shape = (len(self.times), len(self.observables), *x.shape[1:])
             self.expect = np.zeros(shape, float if real else complex)
 

@@ -33,7 +33,9 @@ def norm(A: Any, ord: Any = None) -> float:
 
     Notes
     -----
-    A is read once or twice. For a matrix with a period, only the stored values are read, on the host.
+    A is read once or twice. Sums of absolute values have the precision and the range of the dtype of A, and at least
+    single precision; the sum of squares is in double precision. Norms of a matrix without rows or columns are 0, the
+    smallest of no sums is inf. For a matrix with a period, only the stored values are read, on the host.
 
     Examples
     --------

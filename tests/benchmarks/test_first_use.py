@@ -3,15 +3,11 @@
 import pytest
 from described_rows import require_described
 
-import diagsparse as ds
 from benchmarks.studies import first_use
 from benchmarks.studies.first_use import FIRST_USE, Step
 from diagsparse._study import bench_summary
 
-ON_GPU = pytest.mark.skipif(not ds.cuda_available(), reason="no CUDA device")
 
-
-@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=[ON_GPU, pytest.mark.gpu])])
 def test_every_step_is_timed(device, no_bandwidth):
     report = FIRST_USE.run(device=device, quick=True)
     require_described(report)

@@ -92,7 +92,7 @@ def test_generators_that_are_not_hermitian(device):
         for times in (0.3, [-1.0, 2.0], 8.0):
             for method in (None, "krylov", "taylor"):
                 result = check(a, psi, times, device, "csr", 1, method=method)
-                assert method is None or result.method == method
+                assert result.method == method or (method is None and "would need about" in result.reason)
     check(-1j * chain(), random(64, "complex128"), [2.0], device, "mdia", 1)
 
 
@@ -168,13 +168,12 @@ def test_observables(device, method):
 @pytest.mark.parametrize("method", [None, "krylov", "chebyshev", "taylor"])
 def test_states_that_overflow(method):
     """Exponentials above the largest number, and eigenvalues whose squares are."""
-    words = "not finite", "eigenvalues so large", "these times need about"
+    words, errors = ["not finite", "eigenvalues so large"], [OverflowError]
+    if method == "taylor":
+        words, errors = [*words, "these times need about"], [OverflowError, ValueError]
     for size, generator in ((1000.0, True), (1e300, True), (1e300, False)):
         H = ds.hm_array(np.diag([size, 1, 1]))
-        with (
-            np.errstate(all="ignore"),
-            pytest.raises(OverflowError if method != "taylor" else (OverflowError, ValueError), match="|".join(words)),
-        ):
+        with np.errstate(all="ignore"), pytest.raises(tuple(errors), match="|".join(words)):
             ds.evolve(H, np.ones(3), 1.0, generator=generator, method=method)
     x = ds.evolve(ds.hm_array(np.diag([600.0, 1, 1])), np.ones(3), 1.0, generator=True, method=method).final
     assert np.isclose(x[0], np.exp(600.0)), "of which the norm overflows"

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ive, jv
 
-from .._products.chains import chebyshev_recurrence
+from .._products.chains import Recurrence, chebyshev_recurrence
+from . import series
 from .vectors import Vectors
 
 LONGEST, LONGEST_GROWTH = 1e3, 1e5  #: half the width of the spectrum times the length of a step, at most
@@ -98,22 +99,13 @@ def states(
     v: Vectors, A: Any, x: Any, times: Sequence[float], interval: Interval, factor: complex, tol: float,
     done: Callable[[float, int], None],
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield the states at times that go away from 0; each is valid until the next one is computed.
-
-    ``done(time, products)`` is called after each step.
-    """
+    """Yield the states at times that go away from 0, as `series.states` does."""
     steps = np.diff([0.0, *times])
     counts, share = _shares(steps, interval, tol, factor != 1)
     scale, shift = 1 / interval.half, -interval.middle / interval.half
-    y, spare, t = v.empty(x.shape, x.dtype), v.empty(x.shape, x.dtype), 0.0  # the first state is needed again
-    for step, count, time in zip(steps, counts, times, strict=True):
-        if step:
-            c = coefficients(step / count, interval, factor, share)
-            recurrence = A._core.Recurrence(*chebyshev_recurrence(c.tolist(), scale, shift))
-            for _ in range(count):
-                v.chain(A, recurrence, x, y)
-                x, y, spare = y, spare, y
-                t += step / count
-                done(t, len(c) - 1)
-        t = time
-        yield x
+
+    def of_part(i: int, length: float) -> Recurrence:
+        return chebyshev_recurrence(coefficients(length, interval, factor, share).tolist(), scale, shift)
+
+    parts = [count if step else 0 for count, step in zip(counts, steps, strict=True)]
+    return series.states(v, A, x, times, parts, of_part, done)

@@ -16,12 +16,10 @@ METHODS = ("chebyshev", "krylov", "taylor")
 _MOST = 10**8  # products of an evolution; more would take days, and rounding errors would be all that is left
 _GROWN = 10.0  # logarithm of the growth beyond the eigenvalues, from which a given interval is narrowed
 _NARROWER = 0.6  # width of the spectrum relative to that of Gershgorin's circles, for a guess of what it saves
-_PASSES = {"chebyshev": 5, "krylov": 9}  # over vectors for each product, in addition to the product itself
-_PASSES_OF_OTHERS = {"taylor": 3, "krylov": 30}  # the same for a matrix that is not Hermitian
-_OF_SMALL = (
-    200e-6 * 10e9
-)  # an exponential of a small matrix that is not Hermitian, as the bytes that are read meanwhile
-_ESTIMATES = 15  # of the error of a space, in such exponentials
+_PASSES = {"chebyshev": 5, "taylor": 3}  # over vectors for each product of a series, in addition to the product itself
+_LANCZOS, _ARNOLDI = 9, 30  # the same for Krylov spaces of Hermitian matrices, and of others
+_OF_SMALL = 2e6  # bytes of vectors that are read while the exponential of a small matrix is computed, of others
+_ESTIMATES = 15  # of the error of a space, each of which takes such an exponential
 
 
 class Choice(NamedTuple):
@@ -70,14 +68,13 @@ def chosen(
         return Choice(method, "asked for", None, 1, hermitian, scale)
     if given is None and method is None and a.shape[0] <= krylov.MOST:
         return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, hermitian, scale)
-    spaces = _Spaces(a, runs, columns, tol, dtype)
     if method == "taylor" or not hermitian:
         length = max((abs(run[-1]) for run in runs if run), default=0.0)
         disc, used = taylor.disc(a, v, length, factor, tol, dtype)
         count = sum(taylor.products(run, disc, factor, tol, dtype) for run in runs)
         best, reason = "taylor", "asked for"
         if method is None:
-            best, reason = spaces.or_series("taylor", count, disc.radius, True, _PASSES_OF_OTHERS)
+            best, reason = _cheaper("taylor", count, disc.radius, True, a, runs, columns, tol, dtype)
         if best == "taylor":
             require_feasible(count)
         return Choice(best, reason, None, 1 + used, hermitian, scale, disc if best == "taylor" else None)
@@ -91,37 +88,33 @@ def chosen(
     require_feasible(count)
     if method is not None or given is not None:
         return Choice("chebyshev", "asked for" if method else "the spectrum is given", found, used, True, scale)
-    best, reason = spaces.or_series("chebyshev", count, found.half, factor != 1, _PASSES)
+    best, reason = _cheaper("chebyshev", count, found.half, factor != 1, a, runs, columns, tol, dtype)
     return Choice(best, reason, found if best == "chebyshev" else None, used, True, scale)
 
 
-class _Spaces:
-    """What Krylov spaces cost for the times of an evolution, compared with a series."""
-
-    def __init__(self, a: Any, runs: list[list[float]], columns: int, tol: float, dtype: np.dtype) -> None:
-        self._on_cpu, self._runs, self._columns, self._tol = a._backend is CPU, runs, columns, tol
-        self._vector = a.shape[0] * dtype.itemsize
-        self._row = a.nbytes / self._vector / columns + 2  # passes over a vector that a product takes
-
-    def or_series(
-        self, series: str, count: float, radius: float, oscillating: bool, passes: dict[str, int]
-    ) -> tuple[str, str]:
-        """Return which is cheaper, and why; all eigenvalues are within `radius` of a center."""
-        lengths = [abs(run[-1]) * radius if run else 0.0 for run in self._runs]
-        spaces = self._columns * sum(_products_of_spaces(length, self._tol, oscillating) for length in lengths)
-        counts = {series: count, "krylov": spaces}
-        cost = {name: float(n) * (self._row + passes[name]) for name, n in counts.items()}
-        cost["krylov"] += spaces * (self._row - 2) * (1 - 1 / self._columns)  # the matrix for each column
-        outputs = self._columns * sum(map(len, self._runs))
-        cost["krylov"] += outputs * krylov.MOST * (1 if self._on_cpu else 3)
-        if passes is _PASSES_OF_OTHERS:
-            cost["krylov"] += outputs * krylov.MOST  # of which a matrix that is not Hermitian uses more
-            cost["krylov"] += (outputs + _ESTIMATES * np.ceil(spaces / krylov.MOST)) * _OF_SMALL / self._vector
-        best, other = sorted(counts, key=cost.__getitem__)
-        reason = f"about {counts[best]} products, where {other} would need about {counts[other]}"
-        if counts[best] > counts[other]:
-            reason += ", each of which takes longer"
-        return best, reason
+def _cheaper(
+    series: str, count: float, radius: float, oscillating: bool, a: Any, runs: list[list[float]], columns: int,
+    tol: float, dtype: np.dtype,
+) -> tuple[str, str]:  # fmt: skip
+    """Return a series or "krylov", and why; all eigenvalues are within `radius` of a center."""
+    lengths = [abs(run[-1]) * radius if run else 0.0 for run in runs]
+    spaces = columns * sum(_products_of_spaces(length, tol, oscillating) for length in lengths)
+    outputs, vector = columns * sum(map(len, runs)), a.shape[0] * dtype.itemsize
+    row = a.nbytes / vector / columns + 2  # passes over a vector that a product takes
+    of_sums = krylov.MOST * (1 if a._backend is CPU else 3)  # passes for each of the times
+    cost = {series: float(count) * (row + _PASSES[series])}
+    if series == "chebyshev":
+        cost["krylov"] = spaces * (row + _LANCZOS) + outputs * of_sums
+    else:
+        cost["krylov"] = spaces * (row + _ARNOLDI) + outputs * (of_sums + krylov.MOST)
+        cost["krylov"] += (outputs + _ESTIMATES * np.ceil(spaces / krylov.MOST)) * _OF_SMALL / vector
+    cost["krylov"] += spaces * (row - 2) * (1 - 1 / columns)  # the matrix is read for each column
+    counts = {series: count, "krylov": spaces}
+    best, other = sorted(counts, key=cost.__getitem__)
+    reason = f"about {counts[best]} products, where {other} would need about {counts[other]}"
+    if counts[best] > counts[other]:
+        reason += ", each of which takes longer"
+    return best, reason
 
 
 def require_feasible(products: float) -> None:

@@ -96,14 +96,16 @@ def evolve(
 
     Notes
     -----
-    "chebyshev" sums a Chebyshev series of the exponential function, by `chebyshev_multiply`. It needs about ``|t| (high
-    - low) / 2`` products, and some more for each of the times. "krylov" computes the exponential of a small matrix in a
-    Krylov space of up to 30 vectors: by the Lanczos process for Hermitian matrices, and by Arnoldi's for others. A
-    matrix of up to 30 rows is small itself. Such a space serves all times within its reach, and needs no interval, so
-    "krylov" is chosen for short times, and for many times that are close together. "taylor" sums Taylor series for
-    parts of the time, as A. H. Al-Mohy and N. J. Higham, *SIAM J. Sci. Comput.* 33 (2011), 488-511, and is chosen for
-    most matrices that are not Hermitian. It needs two to eight products for each unit of ``|t|`` times the norm of ``H
-    - c I``, where c is the center of the diagonal, fewer where states decay, and memory for the absolute values of H.
+    "chebyshev" sums a Chebyshev series of the exponential function, by `chebyshev_multiply`. It needs about
+    ``|t| (high - low) / 2`` products, and some more for each of the times. "krylov" computes the exponential of a small
+    matrix in a Krylov space of up to 30 vectors: by the Lanczos process for Hermitian matrices, and by Arnoldi's for
+    others. Such a space serves all times within its reach, and needs no interval, so "krylov" is chosen for short
+    times, and for many times that are close together. It is chosen for matrices of up to 30 rows as well, which are
+    small themselves. "taylor" sums Taylor series for parts of the time, as A. H. Al-Mohy and N. J. Higham, *SIAM J.
+    Sci. Comput.* 33 (2011), 488-511, and is chosen for most matrices that are not Hermitian. For each unit of ``|t|``
+    times the norm of ``H - c I``, where c is the center of the diagonal, it needs about two products if all states
+    decay, otherwise three to six, and ten for tolerances close to the precision; and memory for the absolute values of
+    H.
 
     For a matrix that changes, a step of a commutator-free Magnus integrator of order 4 is computed as one, as two and
     as three parts, and extrapolated to order 8. The differences give an estimate of its error, and the lengths of the

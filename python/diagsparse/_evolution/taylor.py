@@ -16,6 +16,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from .._backends.types import is_narrow
+from .._products.chains import Recurrence
+from . import series
 from .vectors import Vectors
 
 _MOST_POWERS = 6  # whose norms are bounded
@@ -85,7 +87,7 @@ def disc(a: Any, v: Vectors, length: float, factor: complex, tol: float, dtype: 
     for p in range(1, _MOST_POWERS + 1):
         bounds.append(float(np.exp((right.next() + left.next()) / (2 * p))))
         if p == 1:  # the Hermitian part, by Gershgorin's circles
-            radii = (right.sums + left.sums) / 2 - abs(diagonal - center)
+            radii = (right.vector + left.vector) / 2 - abs(diagonal - center)
             growth, backwards = float((diagonal.real + radii).max()), float((radii - diagonal.real).max())
             found.append(Powers(bounds[0], 1))
         elif bounds[-1] == 0:
@@ -104,18 +106,22 @@ class _Growth:
     def __init__(self, v: Vectors, sizes: Any, on_diagonal: np.ndarray, a: Any) -> None:
         self._v, self._sizes, self._on_diagonal, self._host = v, sizes, on_diagonal, a._backend.host
         self._x, self._log = np.ones(a.shape[0]), 0.0
-        self.sums = self._x  #: |B| e, after the first product
+
+    @property
+    def vector(self) -> np.ndarray:
+        """The vector |B|^k e."""
+        return self._x * np.exp(self._log)
 
     def next(self) -> float:
         """Return it for the next k, -inf if it is 0."""
         y = self._v.empty(self._x.shape, self._x.dtype)
         self._v.multiply(self._sizes, self._v.given(self._x), y)
-        x = np.maximum(self._host(y) + self._on_diagonal * self._x, 0)
-        self.sums = x if self._log == 0 else self.sums
-        largest = float(x.max())
+        self._x = np.maximum(self._host(y) + self._on_diagonal * self._x, 0)
+        largest = float(self._x.max())
         if largest == 0:
-            return -np.inf
-        self._x, self._log = x / largest, self._log + float(np.log(largest))
+            self._log = -np.inf
+        else:
+            self._x, self._log = self._x / largest, self._log + float(np.log(largest))
         return self._log
 
 
@@ -168,26 +174,16 @@ def states(
     v: Vectors, A: Any, x: Any, times: Sequence[float], disc: Disc, factor: complex, tol: float,
     done: Callable[[float, int], None],
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield the states at times that go away from 0; each is valid until the next one is computed.
+    """Yield the states at times that go away from 0, as `series.states` does."""
+    plan = _best(np.diff([0.0, *times]), disc, factor, tol, x.dtype) or []
 
-    ``done(time, products)`` is called after each part.
-    """
-    steps = np.diff([0.0, *times])
-    y, spare, t = v.empty(x.shape, x.dtype), v.empty(x.shape, x.dtype), 0.0  # the first state is needed again
-    for step, plan, time in zip(steps, _best(steps, disc, factor, tol, x.dtype) or [], times, strict=True):
-        if plan.parts:
-            length = step / plan.parts
-            recurrence = A._core.Recurrence(*_recurrence(factor * length, disc.center, plan.terms))
-            for _ in range(plan.parts):
-                v.chain(A, recurrence, x, y)
-                x, y, spare = y, spare, y
-                t += length
-                done(t, plan.terms)
-        t = time
-        yield x
+    def of_part(i: int, length: float) -> Recurrence:
+        return _recurrence(factor * length, disc.center, plan[i].terms)
+
+    return series.states(v, A, x, times, [step.parts for step in plan], of_part, done)
 
 
-def _recurrence(h: complex, center: complex, terms: int) -> tuple[list[complex], ...]:
+def _recurrence(h: complex, center: complex, terms: int) -> Recurrence:
     """Return the factors for ``exp(h A)``: v_(j+1) = f h (A - center) v_j / (j + 1), and exp(h center) / f^j.
 
     Without the factor f < 1, the vectors of a part in which all decays would grow beyond the range of single precision.
@@ -195,4 +191,4 @@ def _recurrence(h: complex, center: complex, terms: int) -> tuple[list[complex],
     j = np.arange(1, terms + 1)
     alpha = _FOLDED * h / j
     c = np.exp(h * center - np.log(_FOLDED) * np.arange(terms + 1))
-    return alpha.tolist(), (-alpha * center).tolist(), [0] * terms, c.tolist()
+    return Recurrence(alpha.tolist(), (-alpha * center).tolist(), [0] * terms, c.tolist())

@@ -61,7 +61,7 @@ int this_processor() {
 void leave([[maybe_unused]] int processor) {
 #if defined(__linux__)
   cpu_set_t allowed, others;
-  if (processor != sched_getcpu() || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (processor != this_processor() || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
   others = allowed;
   CPU_CLR(processor, &others);
   if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) {

@@ -198,7 +198,7 @@ OTHERS: dict[str, Any] = {  # operation: its formats, its methods, and what comp
     "solve_triangular, ilu0": (("hm", "csr"), ("",), triangles),
     "factorized": (("hm",), None, factors),
     "multigrid": (("hm",), ("",), grids),
-    "evolve": (("hm", "csr"), ("chebyshev", "krylov"), evolution),
+    "evolve": (("hm", "csr"), ("chebyshev", "krylov", "taylor"), evolution),
 }
 
 

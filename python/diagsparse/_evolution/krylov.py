@@ -29,11 +29,16 @@ def _within(space: Krylov, factor: complex, length: float, rate: float) -> float
     """
     if space.rest == 0:
         return length
-    width = float(np.linalg.norm(space.small, 2)) + space.rest
-    reach = min(length, 4 * len(space.basis) / width)
+    m = len(space.basis)
+    center = space.small.trace() / m  # which turns or scales all states, and needs no finer steps
+    around = space.small - center * np.eye(m)
+    width = float(np.linalg.norm(around, 2)) + space.rest
+    reach = min(length, 4 * m / width)
     while reach > _SMALLEST * length or reach == length:
         step = reach / _POINTS
-        once, column = expm(factor * step * space.small), np.eye(len(space.basis), 1, dtype=complex)[:, 0]
+        with np.errstate(all="ignore"):
+            once = np.exp(step * (factor * center).real) * expm(factor * step * around)
+        column = np.eye(m, 1, dtype=complex)[:, 0]
         error, growth, points = 0.0, 1.0, 0
         while points < _POINTS:
             before, column = abs(column[-1]), once @ column

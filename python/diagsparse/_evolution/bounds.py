@@ -103,17 +103,10 @@ def scale_of(a: Any, size: float) -> float:
     return 2.0 ** min(max(frexp(size)[1], -most), most) if size > 0 else 1.0
 
 
-def _random(a: Any, dtype: np.dtype) -> np.ndarray:
-    """Return a vector of random elements, always the same ones."""
-    parts = 1 + (dtype.kind == "c")
-    x = np.random.default_rng(20261128).random(parts * a.shape[0], np.float32) - np.float32(0.5)
-    return x.view(np.complex64 if parts == 2 else np.float32).astype(dtype)
-
-
 def is_hermitian(a: Any, v: Vectors) -> bool:
     """Whether ``x^H A x`` is real for a random complex x, as it is for no other matrix, with probability one."""
     dtype = np.result_type(a.dtype, np.complex64)
-    x = v.given(_random(a, dtype))
+    x = v.random(a.shape[0], dtype)
     y = v.empty(x.shape, dtype)
     v.multiply(a, x, y)
     return abs(v.inner(x, y).imag) <= _SYMMETRIC * np.finfo(dtype).eps * v.norm(x) * v.norm(y)
@@ -124,7 +117,7 @@ def bounds(a: Any, v: Vectors, size: float) -> tuple[float, float, float]:
     steps = min(a.shape[0], STEPS)
     dtype = np.result_type(a.dtype, np.float32)
     memory.require_free((steps + 3) * a.shape[0] * dtype.itemsize, "spectral_bounds: vectors", a._backend)
-    process = Process(v, a, v.given(_random(a, dtype)), True, scale_of(a, size), dtype)
+    process = Process(v, a, v.random(a.shape[0], dtype), True, scale_of(a, size), dtype)
     while len(process.basis) < steps and process.rest > 0:
         process.step()
     space = process.result()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from math import frexp, log
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,15 +80,16 @@ def disc(a: Any, v: Vectors, length: float, factor: complex, tol: float, dtype: 
     sizes = abs(a)
     sizes = sizes.astype(np.float32) if is_narrow(sizes.dtype) else sizes
     rounding = 8 * float(np.finfo(sizes.dtype).eps)  # of the absolute values, which are subtracted again
-    on_diagonal = abs(diagonal - center) - (1 - rounding) * abs(diagonal)
-    right, left = (_Growth(v, matrix, on_diagonal, a) for matrix in (sizes, sizes.T))
+    distances = abs(diagonal - center)
+    on_diagonal, ones = v.given(distances - (1 - rounding) * abs(diagonal)), v.given(np.ones(len(diagonal)))
+    right, left = (_Growth(v, matrix, on_diagonal, ones) for matrix in (sizes, sizes.T))
     found: list[Powers] = []
     bounds: list[float] = []
     growth = backwards = 0.0
     for p in range(1, _MOST_POWERS + 1):
         bounds.append(float(np.exp((right.next() + left.next()) / (2 * p))))
         if p == 1:  # the Hermitian part, by Gershgorin's circles
-            radii = (right.vector + left.vector) / 2 - abs(diagonal - center)
+            radii = a._backend.host(_mean(v, right, left)) - distances
             growth, backwards = float((diagonal.real + radii).max()), float((radii - diagonal.real).max())
             found.append(Powers(bounds[0], 1))
         elif bounds[-1] == 0:
@@ -103,26 +105,30 @@ def disc(a: Any, v: Vectors, length: float, factor: complex, tol: float, dtype: 
 class _Growth:
     """The logarithm of the largest element of |B|^k e, for k = 1, 2, ..."""
 
-    def __init__(self, v: Vectors, sizes: Any, on_diagonal: np.ndarray, a: Any) -> None:
-        self._v, self._sizes, self._on_diagonal, self._host = v, sizes, on_diagonal, a._backend.host
-        self._x, self._log = np.ones(a.shape[0]), 0.0
-
-    @property
-    def vector(self) -> np.ndarray:
-        """The vector |B|^k e."""
-        return self._x * np.exp(self._log)
+    def __init__(self, v: Vectors, sizes: Any, on_diagonal: Any, ones: Any) -> None:
+        self._v, self._sizes, self._on_diagonal = v, sizes, on_diagonal
+        self.x, self.exponent = ones, 0  # the vector is 2^exponent x, so that nothing overflows or vanishes
 
     def next(self) -> float:
         """Return it for the next k, -inf if it is 0."""
-        y = self._v.empty(self._x.shape, self._x.dtype)
-        self._v.multiply(self._sizes, self._v.given(self._x), y)
-        self._x = np.maximum(self._host(y) + self._on_diagonal * self._x, 0)
-        largest = float(self._x.max())
-        if largest == 0:
-            self._log = -np.inf
-        else:
-            self._x, self._log = self._x / largest, self._log + float(np.log(largest))
-        return self._log
+        v, y, x = self._v, self._v.empty(self.x.shape, np.dtype(float)), self.x
+        v.multiply(self._sizes, x, y)
+        v.add_products(self._on_diagonal, x, y)
+        largest = v.largest(y)
+        exponent = min(max(frexp(largest)[1], -1000), 1000)
+        self.x = v.empty(y.shape, y.dtype)
+        v.combine(2.0**-exponent, y, 0.0, self.x)
+        logarithm = float(np.log(largest)) + self.exponent * log(2) if largest else -np.inf
+        self.exponent += exponent
+        return logarithm
+
+
+def _mean(v: Vectors, one: _Growth, other: _Growth) -> Any:
+    """Return the mean of two vectors."""
+    y = v.empty(one.x.shape, one.x.dtype)
+    v.combine(2.0 ** (one.exponent - 1), one.x, 0.0, y)
+    v.combine(2.0 ** (other.exponent - 1), other.x, 1.0, y)
+    return y
 
 
 def _planned(

@@ -30,6 +30,9 @@ class Vectors(Protocol):
     def given(self, x: np.ndarray) -> Any:
         """Return a NumPy array on the device."""
 
+    def random(self, n: int, dtype: np.dtype) -> Any:
+        """Return a vector of random elements, on each device always the same ones."""
+
     def multiply(self, A: Any, x: Any, out: Any, alpha: float = 1.0) -> None:
         """Write ``alpha A x`` to `out`."""
 
@@ -47,6 +50,12 @@ class Vectors(Protocol):
 
     def combine(self, alpha: complex, x: Any, beta: complex, y: Any) -> None:
         """Replace y by ``alpha x + beta y``; y is not read if `beta` is 0."""
+
+    def add_products(self, a: Any, x: Any, y: Any) -> None:
+        """Replace real y by ``max(y + a x, 0)``, element by element."""
+
+    def largest(self, x: Any) -> float:
+        """Return the largest element of a real vector without negative ones."""
 
     def sums(self, factors: np.ndarray, basis: list[Any], dtype: np.dtype) -> list[Any]:
         """Return ``sum_j factors[i, j] basis[j]`` for every row of `factors`."""
@@ -66,6 +75,11 @@ class HostVectors:
 
     def given(self, x: np.ndarray) -> Any:
         return x
+
+    def random(self, n: int, dtype: np.dtype) -> Any:
+        parts = 1 + (dtype.kind == "c")
+        x = np.random.default_rng(20261128).random(parts * n, np.float32) - np.float32(0.5)
+        return x.view(np.complex64 if parts == 2 else np.float32).astype(dtype)
 
     def multiply(self, A: Any, x: Any, out: Any, alpha: float = 1.0) -> None:
         A.matvec(x, out=out, alpha=alpha)
@@ -99,6 +113,13 @@ class HostVectors:
                 y *= y.dtype.type(beta)
             y += y.dtype.type(alpha) * x
 
+    def add_products(self, a: Any, x: Any, y: Any) -> None:
+        y += a * x
+        np.maximum(y, 0, out=y)
+
+    def largest(self, x: Any) -> float:
+        return float(x.max())
+
     def sums(self, factors: np.ndarray, basis: list[Any], dtype: np.dtype) -> list[Any]:
         return list(factors.astype(dtype) @ np.asarray(basis))
 
@@ -121,6 +142,11 @@ class DeviceVectors:
     def given(self, x: np.ndarray) -> Any:
         return device_arrays.upload(self._backend, x)
 
+    def random(self, n: int, dtype: np.dtype) -> Any:
+        x = self.empty((n,), dtype)
+        self._core.fill_random(x)
+        return x
+
     def multiply(self, A: Any, x: Any, out: Any, alpha: float = 1.0) -> None:
         self._core.matvec(A._matrix, A._op, x, out, alpha, 0, "")
 
@@ -131,13 +157,20 @@ class DeviceVectors:
         to.assign(x)
 
     def inner(self, x: Any, y: Any) -> complex:
-        return self._core.inner_product(x, y)
+        wide = np.result_type(x.dtype, y.dtype)
+        return self._core.inner_product(*(z if z.dtype == wide else z.astype(wide) for z in (x, y)))
 
     def real_inner(self, x: Any, y: Any) -> float:
         return self._core.inner_product(x, y).real
 
     def combine(self, alpha: complex, x: Any, beta: complex, y: Any) -> None:
         self._core.axpby(alpha, x, beta, y)
+
+    def add_products(self, a: Any, x: Any, y: Any) -> None:
+        self._core.add_products(a, x, y)
+
+    def largest(self, x: Any) -> float:
+        return self._core.sums(x)[0]
 
     def sums(self, factors: np.ndarray, basis: list[Any], dtype: np.dtype) -> list[Any]:
         results = []

@@ -110,6 +110,18 @@ void bind_vectors(py::module_& m) {
     const Entry entry(x.device);
     multigrid::shift(x.size(), memory_of<const double>(x), by, memory_of<double>(out));
   });
+  m.def("add_products", [](Arrays a, Arrays x, Arrays y) {
+    const Entry entry(y.device);
+    multigrid::add_products(y.size(), memory_of<const double>(a), memory_of<const double>(x), memory_of<double>(y));
+  });
+  m.def("fill_random", [](Arrays x) {
+    const Entry entry(x.device);
+    with_value_type(x.dtype, [&](auto type) {
+      using T = decltype(type);
+      const int64 parts = is_complex<T> ? 2 : 1;
+      multigrid::fill_random(parts * x.size(), reinterpret_cast<Real<T>*>(memory_of<T>(x)));
+    });
+  });
 }
 
 // The diagonals on and above the main one, if the matrix consists of contiguous diagonals, not too many.

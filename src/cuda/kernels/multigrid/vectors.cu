@@ -1,4 +1,4 @@
-// Vectors of solvers: sums, inner products and linear combinations.
+// Vectors of solvers: sums, inner products, linear combinations, and random elements.
 #include "device/values.cuh"
 #include "kernels/multigrid/multigrid.hpp"
 #include "kernels/multigrid/reduction.cuh"
@@ -59,6 +59,24 @@ __global__ void shift_kernel(int64 n, const double* x, double by, double* out) {
   for_elements(n, [&](int64 i) { out[i] = x[i] + by; });
 }
 
+__global__ void add_products_kernel(int64 n, const double* a, const double* x, double* y) {
+  for_elements(n, [&](int64 i) {
+    const double v = y[i] + a[i] * x[i];
+    y[i] = v <= 0 ? 0 : v;  // NaN stays
+  });
+}
+
+// The function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), which has no state: element i depends on i alone.
+template <class T>
+__global__ void random_kernel(int64 n, T* x) {
+  for_elements(n, [&](int64 i) {
+    std::uint64_t z = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    x[i] = static_cast<T>((z ^ (z >> 31)) >> 40) * T(0x1p-24) - T(0.5);
+  });
+}
+
 }  // namespace
 
 template <class T>
@@ -100,6 +118,17 @@ template void combine(int64, double, const float*, double, const float*, float*)
 template void combine(int64, double, const float*, double, const float*, double*);
 template void combine(int64, double, const double*, double, const double*, float*);
 template void combine(int64, double, const double*, double, const double*, double*);
+
+template <class T>
+void fill_random(int64 n, T* x) {
+  launch("random", random_kernel<T>, many(n), dim3(kBlock), n, x);
+}
+template void fill_random(int64, float*);
+template void fill_random(int64, double*);
+
+void add_products(int64 n, const double* a, const double* x, double* y) {
+  launch("add_products", add_products_kernel, many(n), dim3(kBlock), n, a, x, y);
+}
 
 void shift(int64 n, const double* x, double by, double* out) {
   launch("shift", shift_kernel, many(n), dim3(kBlock), n, x, by, out);

@@ -174,9 +174,9 @@ class Group(NamedTuple):
 
 _OF_TIME = {"t": "{time:g}", "products": "{products}"}
 _FIVE = {"5 products": partial(seconds, name=OURS[0] + PRODUCTS)}
-CHAINS = Group("Heisenberg chains, complex128", "sites", OURS, EVOLVED, {"sites": "{sites}"} | _OF_TIME, _FIVE)
+CHAINS = Group("Heisenberg chains", "sites", OURS, EVOLVED, {"sites": "{sites}"} | _OF_TIME, _FIVE)
 _GRID = {"grid": "{side} x {side}", "method": "{method}"}
-GRIDS = Group("Advection and diffusion, float64", "side", OURS_ON_GRIDS, TRANSPORTED, _GRID | _OF_TIME, {})
+GRIDS = Group("Advection and diffusion", "side", OURS_ON_GRIDS, TRANSPORTED, _GRID | _OF_TIME, {})
 GROUPS = (CHAINS, GRIDS)
 
 
@@ -193,7 +193,7 @@ def _tables(report: Row) -> Tables:
 
 def _head(report: Row) -> str:
     qutip = report["versions"]["qutip"]
-    return machine(report) + (f"; QuTiP {qutip}" if qutip else "")
+    return machine(report, "complex128 and float64") + (f"; QuTiP {qutip}" if qutip else "")
 
 
 def _draw(report: Row) -> Any:
@@ -211,7 +211,7 @@ def _draw(report: Row) -> Any:
         for ax, time in zip(line, TIMES, strict=True):
             now = [row for row in rows if row["time"] == time]
             curves(ax, now, itemgetter(group.size), series, lw=1.2)
-            title = f"{group.about.split(',')[0]}, t = {time:g}"
+            title = f"{group.about}, t = {time:g}"
             label(ax, group.size, "ms" if time == TIMES[0] else "", title=title, log="y")
             ax.set_xticks([row[group.size] for row in now])
     legend(figure, "outside right center")

@@ -164,6 +164,35 @@ def test_large_multiples_of_the_identity(device, n, offset):
             assert error <= 1e-10 + 100 * offset * 2.0**-53, (method, error)
 
 
+@pytest.mark.parametrize("offset", [-3e4, -300, 40, -200 + 1e3j])
+@pytest.mark.parametrize("tol", [1e-13, 1e-8])
+def test_multiples_of_the_identity_that_scale_states(device, offset, tol):
+    """At times before and after most has decayed, and where the rest of the matrix is what needs products."""
+    n = 60
+    rest = np.eye(n, k=1) + np.eye(n, k=-1)
+    x = random(n, "complex128" if np.iscomplex(offset) else "float64")
+    H = ds.array(sp.csr_array(rest + offset * np.eye(n)), device=device)
+    for times in ([0.006, 0.013, 0.027, 0.054], [2e-3, 0.006, 0.013, 0.027, 0.054, 5.3]):
+        result = ds.evolve(H, to_device(x, device), times, generator=True, method="krylov", tol=tol)
+        assert result.products < 400
+        for t, state in zip(times, to_host(result.states), strict=True):
+            exact = np.exp(offset * t) * (expm(t * rest) @ x)
+            size = np.linalg.norm(x) * max(1.0, np.exp((np.real(offset) + 2) * t))
+            rounding = 2e-16 * (20 + abs(offset) * t)
+            assert np.linalg.norm(state - exact) <= (tol + rounding) * size, (t, times)
+
+
+def test_sizes_at_the_end_of_the_range(device):
+    """The mean of the diagonal, and powers of the matrix, would overflow."""
+    a = 1e308 * np.eye(40) + 1e307 * np.eye(40, k=1)
+    x = random(40, "float64")
+    for method in ("krylov", "taylor"):
+        y = ds.evolve(
+            ds.array(sp.csr_array(a), device=device), to_device(x, device), 1e-309, generator=True, method=method
+        )
+        np.testing.assert_allclose(to_host(y.final), expm(1e-309 * a) @ x, rtol=1e-9)
+
+
 def test_small_matrices_far_from_normal(device):
     """Of so few rows that the matrix is a small one itself; and tiny states, and phases that nobody knows."""
     a = np.diag([1e3, 1e3, 0, 0], 1)

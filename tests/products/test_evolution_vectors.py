@@ -35,6 +35,6 @@ def test_inner_products_of_different_types(v):
 def test_products_of_elements(v):
     a, x, y = np.array([1.0, -2.0, 3.0, np.nan, 0.0]), np.arange(5.0), np.array([1.0, 1.0, -9.0, 2.0, 3.0])
     there = v.given(y.copy())
-    v.add_products(v.given(a), v.given(x), there)
+    v.add_clipped_products(v.given(a), v.given(x), there)
     np.testing.assert_array_equal(to_host(there), [1, 0, 0, np.nan, 3])
     assert np.isnan(v.largest(there)) and v.largest(v.given(np.arange(1e5))) == 1e5 - 1

@@ -43,9 +43,9 @@ def spectral_bounds(A: Any, *, stream: Any = None) -> tuple[float, float]:
     Notes
     -----
     The extreme eigenvalues are estimated by 30 steps of the Lanczos process with a random vector, which is the same in
-    every call. The interval goes beyond the estimates by their residuals, and by 1 % of its width. This is not a
-    guaranteed bound: an eigenvalue outside of it is possible, but unlikely, and then close to an end (Y. Zhou, R.-C.
-    Li, *Bounding the spectrum of large Hermitian matrices*, Linear Algebra Appl. 435 (2011), 480-493).
+    every call on a device. The interval goes beyond the estimates by their residuals, and by 1 % of its width. This is
+    not a guaranteed bound: an eigenvalue outside of it is possible, but unlikely, and then close to an end (Y. Zhou,
+    R.-C. Li, *Bounding the spectrum of large Hermitian matrices*, Linear Algebra Appl. 435 (2011), 480-493).
 
     The cost is 31 products with vectors and a pass over A, and memory for 33 vectors.
 

@@ -25,26 +25,28 @@ def _within(space: Krylov, factor: complex, length: float, rate: float) -> float
     """Return the longest step, up to `length`, whose error is at most `rate` times its length, relative to the vector.
 
     The error of exp(factor s A) in the space is the integral of rest |(exp(factor s H))_m1| over s, times the largest
-    growth of a vector, which is 1 for a Hermitian matrix and imaginary factor, and is estimated from H otherwise.
+    growth of a vector, which is 1 for a Hermitian matrix and imaginary factor, and is estimated from H otherwise. Its
+    mean eigenvalue is the same factor in all exponentials up to s, so their error is that of the rest of H, times it.
     """
     if space.rest == 0:
         return length
     m = len(space.basis)
-    center = space.small.trace() / m  # which turns or scales all states, and needs no finer steps
+    center = (space.small.diagonal() / m).sum()
     around = space.small - center * np.eye(m)
+    scaled = float((factor * center).real)
     width = float(np.linalg.norm(around, 2)) + space.rest
     reach = min(length, 4 * m / width)
     while reach > _SMALLEST * length or reach == length:
         step = reach / _POINTS
-        with np.errstate(all="ignore"):
-            once = np.exp(step * (factor * center).real) * expm(factor * step * around)
-        column = np.eye(m, 1, dtype=complex)[:, 0]
+        once, column = expm(factor * step * around), np.eye(m, 1, dtype=complex)[:, 0]
         error, growth, points = 0.0, 1.0, 0
         while points < _POINTS:
             before, column = abs(column[-1]), once @ column
             growth = max(growth, float(np.linalg.norm(column)))
             error += space.rest * max(before, abs(column[-1])) * step * growth
-            if not error <= rate * (points + 1) * step:
+            start, end = points * step, (points + 1) * step
+            most = np.log(rate * end) - scaled * (start if scaled < 0 else end)
+            if not (error == 0 or np.log(error) <= most):
                 break
             points += 1
         if points > 0:

@@ -113,9 +113,9 @@ class _Growth:
         """Return it for the next k, -inf if it is 0."""
         v, y, x = self._v, self._v.empty(self.x.shape, np.dtype(float)), self.x
         v.multiply(self._sizes, x, y)
-        v.add_products(self._on_diagonal, x, y)
+        v.add_clipped_products(self._on_diagonal, x, y)
         largest = v.largest(y)
-        exponent = min(max(frexp(largest)[1], -1000), 1000)
+        exponent = max(frexp(largest)[1], -1023)  # 2^1024 would be infinite
         self.x = v.empty(y.shape, y.dtype)
         v.combine(2.0**-exponent, y, 0.0, self.x)
         logarithm = float(np.log(largest)) + self.exponent * log(2) if largest else -np.inf
@@ -124,7 +124,7 @@ class _Growth:
 
 
 def _mean(v: Vectors, one: _Growth, other: _Growth) -> Any:
-    """Return the mean of two vectors."""
+    """Return the mean of the vectors of both."""
     y = v.empty(one.x.shape, one.x.dtype)
     v.combine(2.0 ** (one.exponent - 1), one.x, 0.0, y)
     v.combine(2.0 ** (other.exponent - 1), other.x, 1.0, y)

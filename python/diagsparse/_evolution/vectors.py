@@ -51,7 +51,7 @@ class Vectors(Protocol):
     def combine(self, alpha: complex, x: Any, beta: complex, y: Any) -> None:
         """Replace y by ``alpha x + beta y``; y is not read if `beta` is 0."""
 
-    def add_products(self, a: Any, x: Any, y: Any) -> None:
+    def add_clipped_products(self, a: Any, x: Any, y: Any) -> None:
         """Replace real y by ``max(y + a x, 0)``, element by element."""
 
     def largest(self, x: Any) -> float:
@@ -113,7 +113,7 @@ class HostVectors:
                 y *= y.dtype.type(beta)
             y += y.dtype.type(alpha) * x
 
-    def add_products(self, a: Any, x: Any, y: Any) -> None:
+    def add_clipped_products(self, a: Any, x: Any, y: Any) -> None:
         y += a * x
         np.maximum(y, 0, out=y)
 
@@ -158,7 +158,8 @@ class DeviceVectors:
 
     def inner(self, x: Any, y: Any) -> complex:
         wide = np.result_type(x.dtype, y.dtype)
-        return self._core.inner_product(*(z if z.dtype == wide else z.astype(wide) for z in (x, y)))
+        x, y = (z if z.dtype == wide else z.astype(wide) for z in (x, y))
+        return self._core.inner_product(x, y)
 
     def real_inner(self, x: Any, y: Any) -> float:
         return self._core.inner_product(x, y).real
@@ -166,8 +167,8 @@ class DeviceVectors:
     def combine(self, alpha: complex, x: Any, beta: complex, y: Any) -> None:
         self._core.axpby(alpha, x, beta, y)
 
-    def add_products(self, a: Any, x: Any, y: Any) -> None:
-        self._core.add_products(a, x, y)
+    def add_clipped_products(self, a: Any, x: Any, y: Any) -> None:
+        self._core.add_clipped_products(a, x, y)
 
     def largest(self, x: Any) -> float:
         return self._core.sums(x)[0]

@@ -110,9 +110,10 @@ void bind_vectors(py::module_& m) {
     const Entry entry(x.device);
     multigrid::shift(x.size(), memory_of<const double>(x), by, memory_of<double>(out));
   });
-  m.def("add_products", [](Arrays a, Arrays x, Arrays y) {
+  m.def("add_clipped_products", [](Arrays a, Arrays x, Arrays y) {
     const Entry entry(y.device);
-    multigrid::add_products(y.size(), memory_of<const double>(a), memory_of<const double>(x), memory_of<double>(y));
+    multigrid::add_clipped_products(y.size(), memory_of<const double>(a), memory_of<const double>(x),
+                                    memory_of<double>(y));
   });
   m.def("fill_random", [](Arrays x) {
     const Entry entry(x.device);

@@ -74,7 +74,7 @@ Scalar inner_product(int64 n, const T* x, const T* y);  // sum of conj(x[i]) y[i
 template <class X, class Out>
 void combine(int64 n, double alpha, const X* x, double beta, const X* y, Out* out);
 void shift(int64 n, const double* x, double by, double* out);
-void add_products(int64 n, const double* a, const double* x, double* y);  // y[i] = max(y[i] + a[i] x[i], 0)
+void add_clipped_products(int64 n, const double* a, const double* x, double* y);  // y[i] = max(y[i] + a[i] x[i], 0)
 template <class T>
 void fill_random(int64 n, T* x);  // numbers from -1/2 to 1/2, always the same ones
 

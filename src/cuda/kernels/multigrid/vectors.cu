@@ -59,7 +59,7 @@ __global__ void shift_kernel(int64 n, const double* x, double by, double* out) {
   for_elements(n, [&](int64 i) { out[i] = x[i] + by; });
 }
 
-__global__ void add_products_kernel(int64 n, const double* a, const double* x, double* y) {
+__global__ void add_clipped_products_kernel(int64 n, const double* a, const double* x, double* y) {
   for_elements(n, [&](int64 i) {
     const double v = y[i] + a[i] * x[i];
     y[i] = v <= 0 ? 0 : v;  // NaN stays
@@ -126,8 +126,8 @@ void fill_random(int64 n, T* x) {
 template void fill_random(int64, float*);
 template void fill_random(int64, double*);
 
-void add_products(int64 n, const double* a, const double* x, double* y) {
-  launch("add_products", add_products_kernel, many(n), dim3(kBlock), n, a, x, y);
+void add_clipped_products(int64 n, const double* a, const double* x, double* y) {
+  launch("add_clipped_products", add_clipped_products_kernel, many(n), dim3(kBlock), n, a, x, y);
 }
 
 void shift(int64 n, const double* x, double by, double* out) {

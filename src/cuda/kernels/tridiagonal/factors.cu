@@ -144,6 +144,7 @@ std::optional<Factors> Factors::of(const Matrix& a) {
     }
     result.levels_.assign(levels.begin(), levels.end());
     if (counts.back() != 0 && !result.verify<T>()) return std::nullopt;
+    CUDA_CALL(cudaStreamSynchronize(stream()));  // other streams may use the factors
     return result;
   });
 }

@@ -97,6 +97,19 @@ def circles(a: Any, size: float) -> tuple[float, float]:
     return float((centers - radii).min()) - margin, float((centers + radii).max()) + margin
 
 
+def radius_of(a: Any, size: float) -> float:
+    """Return a bound of the distances of the eigenvalues from the center of the diagonal."""
+    sums, diagonal = np.asarray(a._format.absolute_sums(a, 1), float), np.asarray(a.diagonal())
+    if sums.shape != diagonal.shape:  # equal sums were returned once
+        return size
+    return float((sums - abs(diagonal) + abs(diagonal - center_of(diagonal))).max())
+
+
+def center_of(diagonal: np.ndarray) -> complex:
+    """Return the center of the rectangle around the elements of a diagonal."""
+    return complex(*(part.min() / 2 + part.max() / 2 for part in (diagonal.real, diagonal.imag)))
+
+
 def scale_of(a: Any, size: float) -> float:
     """Return the size of a matrix as a power of two, as far as its inverse is in range; 1 for zeros."""
     most = 1000 if a.dtype.itemsize > 4 * (1 + (a.dtype.kind == "c")) else 100

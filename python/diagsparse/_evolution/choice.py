@@ -9,7 +9,7 @@ import numpy as np
 
 from .._backends.backend import CPU
 from . import chebyshev, krylov, taylor
-from .bounds import STEPS, bounds, circles, scale_of
+from .bounds import STEPS, bounds, circles, radius_of, scale_of
 from .vectors import Vectors
 
 METHODS = ("chebyshev", "krylov", "taylor")
@@ -56,8 +56,11 @@ def chosen(
 ) -> Choice:  # fmt: skip
     """Choose a method for times of each sign; raise ValueError if it is not possible."""
     scale = scale_of(a, size)
-    if a.shape[0] > krylov.MOST:  # a space of fewer rows is the whole one, for any time
-        require_feasible(size * sum(abs(run[-1]) for run in runs if run) / krylov.MOST)
+    whole = sum(abs(run[-1]) for run in runs if run)
+    if factor != 1 and size * whole * float(np.finfo(dtype).eps) > 1:
+        raise OverflowError(f"evolve: H has eigenvalues so large that phases at t = {whole:g} are not known in {dtype}")
+    if a.shape[0] > krylov.MOST and size * whole > _MOST:  # a space of fewer rows is the whole one, for any time
+        require_feasible(radius_of(a, size) * whole / krylov.MOST)
     if not hermitian and factor != 1:
         raise ValueError("evolve: H is not Hermitian; for exp(A t) pass A with generator=True, such as A = -1j H")
     if not hermitian and (method == "chebyshev" or spectrum is not None):
@@ -76,6 +79,7 @@ def chosen(
         if method is None:
             best, reason = _cheaper("taylor", count, disc.radius, True, a, runs, columns, tol, dtype)
         if best == "taylor":
+            disc.require_finite(runs, factor, dtype)
             require_feasible(count)
         return Choice(best, reason, None, 1 + used, hermitian, scale, disc if best == "taylor" else None)
     if given is None:

@@ -11,7 +11,7 @@ from .._arrays import device_dense, host_dense
 from .._backends import memory
 from .._backends.backend import CPU
 from .._backends.types import chain_dtype
-from .bounds import is_hermitian
+from .bounds import circles, is_hermitian
 from .chebyshev import Interval
 from .choice import METHODS, chosen
 from .vectors import Vectors, member, vectors
@@ -89,7 +89,8 @@ class Task:
         assert interval is not None
         if self.spectrum is not None:
             raise ValueError(f"evolve: spectrum={self.interval} does not contain all eigenvalues of H: a state grew")
-        interval = interval._replace(low=-self.size, high=self.size, slack=self.size)
+        low, high = circles(self.a, self.size)
+        interval = interval._replace(low=low, high=high, slack=high - low)
         choice, self.interval = choice._replace(interval=interval), interval[:2]
         for side, run in sides:
             self._side(v, x, kept, side, run, choice)

@@ -19,6 +19,7 @@ from scipy.special import gammaln
 from .._backends.types import is_narrow
 from .._products.chains import Recurrence
 from . import series
+from .bounds import center_of
 from .vectors import Vectors
 
 _MOST_POWERS = 6  # whose norms are bounded
@@ -49,6 +50,13 @@ class Disc(NamedTuple):
         """The least of the radii."""
         return min(p.radius for p in self.powers)
 
+    def require_finite(self, runs: list[list[float]], factor: complex, dtype: np.dtype) -> None:
+        """Raise OverflowError if every state certainly overflows; each grows at least as exp(-backwards t)."""
+        for time in (run[-1] for run in runs if run):
+            exponent = (factor * time).real
+            if -abs(exponent) * (self.backwards if exponent > 0 else self.growth) > 2 * np.log(np.finfo(dtype).max):
+                raise OverflowError(f"evolve: the state at t = {time:g} is not finite: {dtype} cannot hold it")
+
 
 class Step(NamedTuple):
     """How a step is computed: in so many parts, each with so many terms."""
@@ -75,8 +83,7 @@ def disc(a: Any, v: Vectors, length: float, factor: complex, tol: float, dtype: 
     k >= p (p - 1).
     """
     diagonal = np.asarray(a.diagonal()).astype(np.result_type(a.dtype, float))
-    real, imag = (part.min() / 2 + part.max() / 2 for part in (diagonal.real, diagonal.imag))
-    center = complex(real, imag)
+    center = center_of(diagonal)
     sizes = abs(a)
     sizes = sizes.astype(np.float32) if is_narrow(sizes.dtype) else sizes
     rounding = 8 * float(np.finfo(sizes.dtype).eps)  # of the absolute values, which are subtracted again
@@ -138,12 +145,13 @@ def _planned(
 
     The error of a part is at most its share of the tolerance times the vector that it starts from, or times what this
     vector can become. Terms grow up to exp(radius |step|), and are multiplied by exp(center step): rounding errors grow
-    as the product of both.
+    as the product of both, and those of a product with A are relative to the center, if it is farther than the radius.
     """
     exponents = factor * steps
     lengths, shifts = abs(exponents) * powers.radius, (exponents * disc.center).real
     eps, bytes_of_real = float(np.finfo(dtype).eps), np.dtype(dtype).type(0).real.itemsize
-    room = max(1.0, float(np.log(tol / (_ROOM * eps))))
+    cancelled = max(1.0, abs(disc.center) / powers.radius) if powers.radius else 1.0  # of products, by the center
+    room = max(1.0, float(np.log(tol / (_ROOM * eps * cancelled))))
     with np.errstate(all="ignore"):
         needed = np.maximum(lengths / _LONGEST[bytes_of_real], (lengths + shifts) / room)
         counts = np.where(steps == 0, 0, np.maximum(1, np.ceil(needed)))

@@ -175,5 +175,8 @@ def test_states_that_overflow(method):
         H = ds.hm_array(np.diag([size, 1, 1]))
         with np.errstate(all="ignore"), pytest.raises(tuple(errors), match="|".join(words)):
             ds.evolve(H, np.ones(3), 1.0, generator=generator, method=method)
+    chain = ds.hm_array(np.diag(np.ones(44), 1) + np.diag(np.ones(44), -1))
+    with np.errstate(all="ignore"), pytest.raises(OverflowError, match="not finite"):
+        ds.evolve(chain, np.full(45, 1e308), 1.0, method=method)
     x = ds.evolve(ds.hm_array(np.diag([600.0, 1, 1])), np.ones(3), 1.0, generator=True, method=method).final
     assert np.isclose(x[0], np.exp(600.0)), "of which the norm overflows"

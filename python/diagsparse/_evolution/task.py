@@ -129,7 +129,7 @@ class Task:
             for k, o in enumerate(self.observables or ()):
                 self._expectation(v, o, state, i, k)
         after = v.norm(state)
-        if np.isfinite(start) and not np.isfinite(after) and _overflows(state):
+        if not np.isfinite(after) and _overflows(state) and not _overflows(x):
             raise OverflowError(f"evolve: the state at t = {times[-1]:g} is not finite: {x.dtype} cannot hold it")
         return choice.interval is None or self._is_possible(start, after, times[-1], choice.interval)
 

@@ -182,6 +182,34 @@ def test_multiples_of_the_identity_that_scale_states(device, offset, tol):
             assert np.linalg.norm(state - exact) <= (tol + rounding) * size, (t, times)
 
 
+def test_slow_modes_in_states_of_fast_ones(device):
+    """A decaying vector tells nothing of how little others decay, which an error consists of."""
+    n, size, t, tol = 200, 75.94, 0.1814, 1e-8
+    slow = np.arange(n) < 0.865 * n
+    modes = np.where(slow, -0.0038 * size * np.linspace(0, 1, n), -size * np.linspace(0.98, 1, n))
+    x = np.where(slow, 1.18e-6, 1.0)
+    for format in ("csr", "dia"):
+        H = ds.array(sp.diags_array(modes).tocsr(), format, device=device)
+        y = ds.evolve(H, to_device(x, device), t, generator=True, method="krylov", tol=tol)
+        assert np.linalg.norm(to_host(y.final) - np.exp(t * modes) * x) <= tol * np.linalg.norm(x)
+
+
+def test_phases_that_are_known(device):
+    """Rows may have much larger sums than eigenvalues, times may have both signs, and states of zero stay zero."""
+    star = np.zeros((400, 400), "float32")
+    star[0, 1:] = star[1:, 0] = 1
+    x = random(400, "complex64")
+    y = to_host(ds.evolve(ds.csr_array(star, device=device), to_device(x, device), 3e4, method="krylov").final)
+    assert np.isclose(np.linalg.norm(y), np.linalg.norm(x), rtol=1e-2)
+    swap = ds.csr_array(np.array([[0, 1e4], [1e4, 0]], "float32"), device=device)
+    both = ds.evolve(swap, to_device(np.array([1, 0], "complex64"), device), [-1e4, 1e4])
+    np.testing.assert_allclose(to_host(both.final), [np.cos(1e8), -1j * np.sin(1e8)], atol=1e-5)
+    A = ds.csr_array(1.65e8 * np.eye(45) + 2.5 * np.eye(45, k=-1), device=device)
+    assert not to_host(ds.evolve(A, to_device(np.zeros(45), device), 1e-3, generator=True, method="taylor").final).any()
+    with raises(ValueError, "not Hermitian", "generator=True"):
+        ds.evolve(ds.csr_array(1e16 * np.eye(45, k=1), device=device), to_device(np.ones(45), device), 10.0)
+
+
 @pytest.mark.parametrize("tol", [1e-3, 1e-6, 1e-10])
 def test_taylor_series_of_many_parts_with_a_far_center(device, tol):
     """Products lose digits to the center, so that parts have to be shorter."""

@@ -51,20 +51,21 @@ class Choice(NamedTuple):
 
 
 def chosen(
-    a: Any, size: float, v: Vectors, runs: list[list[float]], columns: int, factor: complex, hermitian: bool,
-    method: str | None, spectrum: Any, tol: float, dtype: np.dtype,
+    a: Any, size: float, v: Vectors, runs: list[list[float]], columns: int, start: float, factor: complex,
+    hermitian: bool, method: str | None, spectrum: Any, tol: float, dtype: np.dtype,
 ) -> Choice:  # fmt: skip
-    """Choose a method for times of each sign; raise ValueError if it is not possible."""
+    """Choose a method for times of each sign, and states up to a norm; raise ValueError if it is not possible."""
     scale = scale_of(a, size)
-    whole = sum(abs(run[-1]) for run in runs if run)
-    if factor != 1 and size * whole * float(np.finfo(dtype).eps) > 1:
-        raise OverflowError(f"evolve: H has eigenvalues so large that phases at t = {whole:g} are not known in {dtype}")
-    if a.shape[0] > krylov.MOST and size * whole > _MOST:  # a space of fewer rows is the whole one, for any time
-        require_feasible(radius_of(a, size) * whole / krylov.MOST)
     if not hermitian and factor != 1:
         raise ValueError("evolve: H is not Hermitian; for exp(A t) pass A with generator=True, such as A = -1j H")
     if not hermitian and (method == "chebyshev" or spectrum is not None):
         raise ValueError("evolve: a Chebyshev series needs a Hermitian matrix, and real eigenvalues in spectrum=")
+    ends = [abs(run[-1]) for run in runs if run]
+    if a.shape[0] > krylov.MOST:  # a space of fewer rows is the whole one, for any time
+        if factor != 1:
+            _require_phases(a, size, max(ends, default=0.0), dtype)
+        if size * sum(ends) > _MOST:
+            require_feasible(radius_of(a, size) * sum(ends) / krylov.MOST)
     tiny = float(np.finfo(dtype).tiny) * 1e8
     given = None if spectrum is None else _interval(spectrum, tiny)
     if method == "krylov":
@@ -72,19 +73,18 @@ def chosen(
     if given is None and method is None and a.shape[0] <= krylov.MOST:
         return Choice("krylov", "the Krylov space of so few rows is the whole space", None, 1, hermitian, scale)
     if method == "taylor" or not hermitian:
-        length = max((abs(run[-1]) for run in runs if run), default=0.0)
-        disc, used = taylor.disc(a, v, length, factor, tol, dtype)
+        disc, used = taylor.disc(a, v, max(ends, default=0.0), factor, tol, dtype)
         count = sum(taylor.products(run, disc, factor, tol, dtype) for run in runs)
         best, reason = "taylor", "asked for"
         if method is None:
             best, reason = _cheaper("taylor", count, disc.radius, True, a, runs, columns, tol, dtype)
         if best == "taylor":
-            disc.require_finite(runs, factor, dtype)
+            disc.require_finite(runs, factor, start / a.shape[0] ** 0.5, dtype)
             require_feasible(count)
         return Choice(best, reason, None, 1 + used, hermitian, scale, disc if best == "taylor" else None)
     if given is None:
         found, used = _enclosed(a, size, v, runs, factor, tol, tiny)
-    elif factor == 1 and given.slack * max((abs(run[-1]) for run in runs if run), default=0.0) > _GROWN:
+    elif factor == 1 and given.slack * max(ends, default=0.0) > _GROWN:
         found, used = _narrowed(given, a, size, v), 1 + min(STEPS, a.shape[0])
     else:
         found, used = given, 1
@@ -119,6 +119,13 @@ def _cheaper(
     if counts[best] > counts[other]:
         reason += ", each of which takes longer"
     return best, reason
+
+
+def _require_phases(a: Any, size: float, time: float, dtype: np.dtype) -> None:
+    """Raise OverflowError if a phase is certainly unknown; the largest eigenvalue is at least that of the diagonal."""
+    eps = float(np.finfo(dtype).eps)
+    if size * time * eps > 1 and float(abs(np.asarray(a.diagonal()).astype(complex)).max()) * time * eps > 1:
+        raise OverflowError(f"evolve: H has eigenvalues so large that phases at t = {time:g} are not known in {dtype}")
 
 
 def require_feasible(products: float) -> None:

@@ -24,9 +24,9 @@ _SMALLEST = 1e-12  # of the remaining time: a shorter step means that the iterat
 def _within(space: Krylov, factor: complex, length: float, rate: float) -> float:
     """Return the longest step, up to `length`, whose error is at most `rate` times its length, relative to the vector.
 
-    The error of exp(factor s A) in the space is the integral of rest |(exp(factor s H))_m1| over s, times the largest
-    growth of a vector, which is 1 for a Hermitian matrix and imaginary factor, and is estimated from H otherwise. Its
-    mean eigenvalue is the same factor in all exponentials up to s, so their error is that of the rest of H, times it.
+    The error of exp(factor s A) in the space is the integral of rest |(exp(factor u H))_m1| over u < s, times the
+    largest growth of a vector, which is 1 for a Hermitian matrix and imaginary factor, and is estimated from H
+    otherwise. The mean eigenvalue of H scales the exponentials: a decay is integrated, a gain is that of the error.
     """
     if space.rest == 0:
         return length
@@ -34,19 +34,20 @@ def _within(space: Krylov, factor: complex, length: float, rate: float) -> float
     center = (space.small.diagonal() / m).sum()
     around = space.small - center * np.eye(m)
     scaled = float((factor * center).real)
+    decay, gain = min(scaled, 0.0), max(scaled, 0.0)
     width = float(np.linalg.norm(around, 2)) + space.rest
     reach = min(length, 4 * m / width)
     while reach > _SMALLEST * length or reach == length:
         step = reach / _POINTS
         once, column = expm(factor * step * around), np.eye(m, 1, dtype=complex)[:, 0]
+        part = float(np.expm1(decay * step)) / decay if decay else step  # the integral of exp(decay u) over a step
         error, growth, points = 0.0, 1.0, 0
         while points < _POINTS:
             before, column = abs(column[-1]), once @ column
-            growth = max(growth, float(np.linalg.norm(column)))
-            error += space.rest * max(before, abs(column[-1])) * step * growth
             start, end = points * step, (points + 1) * step
-            most = np.log(rate * end) - scaled * (start if scaled < 0 else end)
-            if not (error == 0 or np.log(error) <= most):
+            growth = max(growth, float(np.linalg.norm(column) * np.exp(decay * end)))
+            error += space.rest * max(before, abs(column[-1])) * part * float(np.exp(decay * start)) * growth
+            if not (error == 0 or np.log(error) + gain * end <= np.log(rate * end)):
                 break
             points += 1
         if points > 0:
@@ -85,6 +86,8 @@ def _of_few_rows(
     if hermitian:
         values, vectors = np.linalg.eigh(dense)
         components = (vectors.conj().T @ start).T
+        if factor != 1 and max(map(abs, times), default=0.0) * abs(values).max() * np.finfo(float).eps > 1:
+            raise OverflowError(f"evolve: H has eigenvalues so large that phases at t = {times[-1]:g} are not known")
     for time in times:
         with np.errstate(all="ignore"):
             if hermitian:

@@ -77,7 +77,18 @@ class Task:
         runs = [run for _, run in sides]
         columns = max(1, x.shape[1]) if x.ndim == 2 else 1
         choice = chosen(
-            self.a, self.size, v, runs, columns, self.factor, hermitian, self.method, self.spectrum, self.tol, x.dtype
+            self.a,
+            self.size,
+            v,
+            runs,
+            columns,
+            v.norm(x),
+            self.factor,
+            hermitian,
+            self.method,
+            self.spectrum,
+            self.tol,
+            x.dtype,
         )
         self.used, self.reason, self.products = choice.method, choice.reason, choice.products
         self._require_memory(tuple(x.shape), x.dtype, choice.vectors)

@@ -50,11 +50,12 @@ class Disc(NamedTuple):
         """The least of the radii."""
         return min(p.radius for p in self.powers)
 
-    def require_finite(self, runs: list[list[float]], factor: complex, dtype: np.dtype) -> None:
-        """Raise OverflowError if every state certainly overflows; each grows at least as exp(-backwards t)."""
+    def require_finite(self, runs: list[list[float]], factor: complex, size: float, dtype: np.dtype) -> None:
+        """Raise OverflowError if an element of this size overflows: states grow at least as exp(-backwards t)."""
+        most = float(np.log(np.finfo(dtype).max) - np.log(size)) if 0 < size < np.inf else np.inf
         for time in (run[-1] for run in runs if run):
             exponent = (factor * time).real
-            if -abs(exponent) * (self.backwards if exponent > 0 else self.growth) > 2 * np.log(np.finfo(dtype).max):
+            if -abs(exponent) * (self.backwards if exponent > 0 else self.growth) > most:
                 raise OverflowError(f"evolve: the state at t = {time:g} is not finite: {dtype} cannot hold it")
 
 

@@ -183,7 +183,7 @@ def test_multiples_of_the_identity_that_scale_states(device, offset, tol):
 
 
 def test_slow_modes_in_states_of_fast_ones(device):
-    """A decaying vector tells nothing of how little others decay, which an error consists of."""
+    """A vector that decays says nothing of others that hardly do, and errors consist of those."""
     n, size, t, tol = 200, 75.94, 0.1814, 1e-8
     slow = np.arange(n) < 0.865 * n
     modes = np.where(slow, -0.0038 * size * np.linspace(0, 1, n), -size * np.linspace(0.98, 1, n))

@@ -90,19 +90,24 @@ def size_of(a: Any, who: str, name: str = "A") -> float:
 def circles(a: Any, size: float) -> tuple[float, float]:
     """Return an interval that certainly contains the eigenvalues of a Hermitian matrix: Gershgorin's circles."""
     margin = 64 * float(np.finfo(np.result_type(a.dtype, np.float32)).eps) * size
-    sums, centers = np.asarray(a._format.absolute_sums(a, 1), float), a.diagonal().real.astype(float)
-    if sums.shape != centers.shape:  # equal sums were returned once
+    if (found := _circles(a)) is None:
         return -size - margin, size + margin
-    radii = sums - abs(centers)
+    centers, radii = found[0].real.astype(float), found[1]
     return float((centers - radii).min()) - margin, float((centers + radii).max()) + margin
 
 
 def radius_of(a: Any, size: float) -> float:
     """Return a bound of the distances of the eigenvalues from the center of the diagonal."""
-    sums, diagonal = np.asarray(a._format.absolute_sums(a, 1), float), np.asarray(a.diagonal())
-    if sums.shape != diagonal.shape:  # equal sums were returned once
+    if (found := _circles(a)) is None:
         return size
-    return float((sums - abs(diagonal) + abs(diagonal - center_of(diagonal))).max())
+    centers, radii = found
+    return float((radii + abs(centers - center_of(centers))).max())
+
+
+def _circles(a: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the centers and radii of Gershgorin's circles; None if equal sums of rows are only known once."""
+    sums, diagonal = np.asarray(a._format.absolute_sums(a, 1), float), np.asarray(a.diagonal())
+    return (diagonal, sums - abs(diagonal)) if sums.shape == diagonal.shape else None
 
 
 def center_of(diagonal: np.ndarray) -> complex:

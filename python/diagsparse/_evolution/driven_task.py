@@ -76,11 +76,12 @@ class DrivenTask(Task):
         self.reason += "Chebyshev series" if self.used == "chebyshev" else "Krylov spaces"
         self._require_memory(tuple(x.shape), x.dtype, 8 if self.used == "chebyshev" else 40)
         self._prepare_expectations(v, x)
+        start = v.norm(x)
         for certain in (False, True):
             self._allowed = _DRIFT[certain] * self.tol + _ROUNDING * float(np.finfo(x.dtype).eps)
             spectrum = self._spectrum(x.dtype, certain)
             driven = Driven(self.combination, self.coefficients, spectrum, self.used, self.factor, self.max_step)
-            possible = all(self._side(v, x, kept, side, run, driven) for side, run in self._sides())
+            possible = all(self._side(v, x, start, kept, side, run, driven) for side, run in self._sides())
             self.steps, self.rejected = driven.steps, driven.rejected
             self.products += spectrum.products
             if possible:

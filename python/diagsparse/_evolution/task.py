@@ -72,7 +72,7 @@ class Task:
 
     def run(self, v: Vectors, x: Any, kept: Any) -> None:
         """Write the states to `kept`, by the method that is chosen for them."""
-        hermitian = is_hermitian(self.a, v)
+        hermitian, start = is_hermitian(self.a, v), v.norm(x)
         sides = self._sides()
         runs = [run for _, run in sides]
         columns = max(1, x.shape[1]) if x.ndim == 2 else 1
@@ -82,7 +82,7 @@ class Task:
             v,
             runs,
             columns,
-            v.norm(x),
+            start,
             self.factor,
             hermitian,
             self.method,
@@ -95,7 +95,7 @@ class Task:
         self._prepare_expectations(v, x)
         interval = choice.interval
         self.interval = None if interval is None else interval[:2]
-        if all(self._side(v, x, kept, side, run, choice) for side, run in sides):
+        if all(self._side(v, x, start, kept, side, run, choice) for side, run in sides):
             return
         assert interval is not None
         if self.spectrum is not None:
@@ -104,7 +104,7 @@ class Task:
         interval = interval._replace(low=low, high=high, slack=high - low)
         choice, self.interval = choice._replace(interval=interval), interval[:2]
         for side, run in sides:
-            self._side(v, x, kept, side, run, choice)
+            self._side(v, x, start, kept, side, run, choice)
 
     def _sides(self) -> list[tuple[list[int], list[float]]]:
         """Return the times from 0 on, and those before 0, both going away from 0: their positions, and the times."""
@@ -121,11 +121,13 @@ class Task:
             shape = (len(self.times), len(self.observables), *x.shape[1:])
             self.expect = np.zeros(shape, float if real else complex)
 
-    def _side(self, v: Vectors, x: Any, kept: Any, side: list[int], times: list[float], choice: Any) -> bool:
-        """Compute the states of times with one sign; return whether their norms are possible."""
+    def _side(
+        self, v: Vectors, x: Any, start: float, kept: Any, side: list[int], times: list[float], choice: Any
+    ) -> bool:
+        """Compute the states of times with one sign, from one of norm `start`; return whether norms are possible."""
         if not side:
             return True
-        start, total = v.norm(x), float(np.ptp([0.0, *self.times])) or 1.0
+        total = float(np.ptp([0.0, *self.times])) or 1.0
         before = 0.0 if times[-1] > 0 else max(0.0, float(self.times.max()))
 
         def done(t: float, products: int) -> None:
